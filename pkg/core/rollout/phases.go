@@ -72,6 +72,14 @@ func disable(w World, d *draft) {
 func letGoDisabled(w World, d *draft) {
 	if finalise(w, d, byDisabling) {
 		d.Status.Phase, d.Status.Message = v1beta1.RolloutPhaseDisabled, "Rollout is disabled"
+		over(sub(&d.Status))
+	}
+}
+
+// over marks the place of a release that has ended.
+func over(c *v1beta1.CanaryStatus) {
+	if c != nil {
+		c.CurrentStepState, c.NextStepIndex = v1beta1.CanaryStepStateCompleted, noNext
 	}
 }
 
@@ -115,7 +123,7 @@ func rest(w World, d *draft) {
 	if d.Status.Phase != v1beta1.RolloutPhaseHealthy {
 		d.Status.Phase, d.Status.Message = v1beta1.RolloutPhaseHealthy, "rollout is healthy"
 	}
-	if sub(&d.Status) == nil {
+	if sub(&d.Status) == nil || w.Rollout.Status.Phase == v1beta1.RolloutPhaseDisabled {
 		d.Status.CanaryStatus = released(w)
 		d.Status.Message = "workload deployment is completed"
 	}

@@ -215,7 +215,6 @@ func end(w World, d *draft) {
 	set(w, d, v1beta1.RolloutConditionProgressing, corev1.ConditionFalse, v1beta1.ProgressingReasonCompleted, message)
 	set(w, d, v1beta1.RolloutConditionSucceeded, succeeded, "", "")
 	d.Status.Message = message
-	c := sub(&d.Status)
-	c.CurrentStepState, c.NextStepIndex = v1beta1.CanaryStepStateCompleted, noNext
+	over(sub(&d.Status))
 	rest(w, d)
 }

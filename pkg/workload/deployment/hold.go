@@ -125,13 +125,14 @@ func mark(updated *appsv1.Deployment, rollout string) error {
 
 // remember moves what the user wrote to held fields into the annotation, and ours back.
 func remember(old, updated *appsv1.Deployment) error {
-	original := originals(old)
+	ours, theirs := originals(old), originals(updated)
+	original := ours.DeepCopy()
 	if text := old.Annotations[v1beta1.OriginalDeploymentStrategyAnnotation]; text != "" {
+		original = &v1beta1.OriginalDeploymentStrategy{}
 		if err := json.Unmarshal([]byte(text), original); err != nil {
 			return fmt.Errorf("annotation %s is not the JSON it was written as (restore it): %w", v1beta1.OriginalDeploymentStrategyAnnotation, err)
 		}
 	}
-	ours, theirs := originals(old), originals(updated)
 	adopt(&original.MaxSurge, ours.MaxSurge, theirs.MaxSurge)
 	adopt(&original.MaxUnavailable, ours.MaxUnavailable, theirs.MaxUnavailable)
 	adopt(&original.MinReadySeconds, ours.MinReadySeconds, theirs.MinReadySeconds)

@@ -57,13 +57,14 @@ func originals(d *appsv1.Deployment) *v1beta1.OriginalDeploymentStrategy {
 		u = *d.Spec.Strategy.RollingUpdate
 	}
 	u = withDefaults(u)
-	return &v1beta1.OriginalDeploymentStrategy{
+	written := v1beta1.OriginalDeploymentStrategy{
 		MaxSurge:                u.MaxSurge,
 		MaxUnavailable:          u.MaxUnavailable,
 		MinReadySeconds:         d.Spec.MinReadySeconds,
 		ProgressDeadlineSeconds: d.Spec.ProgressDeadlineSeconds,
 		RevisionHistoryLimit:    d.Spec.RevisionHistoryLimit,
 	}
+	return written.DeepCopy()
 }
 
 // giveBack writes what the user wrote to the fields that a release borrows, the pause apart.
@@ -77,5 +78,7 @@ func giveBack(d *appsv1.Deployment, o *v1beta1.OriginalDeploymentStrategy) {
 	}
 	d.Spec.MinReadySeconds = o.MinReadySeconds
 	d.Spec.ProgressDeadlineSeconds = o.ProgressDeadlineSeconds
-	d.Spec.RevisionHistoryLimit = o.RevisionHistoryLimit
+	if o.RevisionHistoryLimit != nil { // the peer operator did not borrow it
+		d.Spec.RevisionHistoryLimit = o.RevisionHistoryLimit
+	}
 }
