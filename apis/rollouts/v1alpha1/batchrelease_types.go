@@ -9,6 +9,7 @@ import (
 // works without a Rollout too.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:resource
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="KIND",type="string",JSONPath=".spec.targetReference.workloadRef.kind",description="The kind of the workload"
 // +kubebuilder:printcolumn:name="PHASE",type="string",JSONPath=".status.phase",description="Where the BatchRelease stands"

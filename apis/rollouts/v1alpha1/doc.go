@@ -7,5 +7,6 @@
 //
 // +kubebuilder:object:generate=true
 // +kubebuilder:ac:generate=true
+// +kubebuilder:ac:output:package="../../applyconfiguration/v1alpha1"
 // +groupName=rollouts.kruise.io
 package v1alpha1

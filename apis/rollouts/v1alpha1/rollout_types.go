@@ -13,6 +13,7 @@ import (
 // can only be written in v1beta1; here it is seen without its spec.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:resource
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="STATUS",type="string",JSONPath=".status.phase",description="Where the Rollout stands"
 // +kubebuilder:printcolumn:name="CANARY_STEP",type="integer",JSONPath=".status.canaryStatus.currentStepIndex",description="The current step, from 1"

@@ -8,6 +8,7 @@ import (
 // RolloutHistory records one release: what was released, how, and which pods each step made.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:resource
 // +kubebuilder:subresource:status
 type RolloutHistory struct {
 	metav1.TypeMeta   `json:",inline"`

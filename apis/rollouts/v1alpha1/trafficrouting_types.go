@@ -8,6 +8,7 @@ import (
 // Rollout that refers to it.
 //
 // +kubebuilder:object:root=true
+// +kubebuilder:resource
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="STATUS",type="string",JSONPath=".status.phase",description="Where the TrafficRouting stands"
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.message",description="The same in a sentence"

@@ -10,6 +10,7 @@ import (
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
+// +kubebuilder:resource
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="KIND",type="string",JSONPath=".spec.workloadRef.kind",description="The kind of the workload"
 // +kubebuilder:printcolumn:name="PHASE",type="string",JSONPath=".status.phase",description="Where the BatchRelease stands"

@@ -7,5 +7,6 @@
 //
 // +kubebuilder:object:generate=true
 // +kubebuilder:ac:generate=true
+// +kubebuilder:ac:output:package="../../applyconfiguration/v1beta1"
 // +groupName=rollouts.kruise.io
 package v1beta1
