@@ -117,7 +117,7 @@ func fixed(old, spec *v1beta1.RolloutSpec) field.ErrorList {
 	const either = "Spec.Strategy.Canary|BlueGreen"
 	if was.RollingStyle() != is.RollingStyle() {
 		errs = append(errs, immutable(either, "Rollout style and enableExtraWorkloadForCanary are immutable",
-			fmt.Sprintf("%s would be %s instead of %s", styleField(was, is), is.RollingStyle(), was.RollingStyle())))
+			fmt.Sprintf("%s changes the style from %s to %s", styleField(was, is), was.RollingStyle(), is.RollingStyle())))
 	}
 	if len(was.Steps()) != len(is.Steps()) {
 		errs = append(errs, immutable(either, "Amount of Rollout steps are immutable",
@@ -129,7 +129,7 @@ func fixed(old, spec *v1beta1.RolloutSpec) field.ErrorList {
 // styleField is the field whose change changed the style.
 func styleField(was, is *v1beta1.RolloutStrategy) string {
 	if was.BlueGreen == nil && is.BlueGreen == nil {
-		return "with spec.strategy.canary.enableExtraWorkloadForCanary changed the style"
+		return "spec.strategy.canary.enableExtraWorkloadForCanary"
 	}
-	return "with spec.strategy.blueGreen changed the style"
+	return "spec.strategy.blueGreen"
 }
