@@ -9,13 +9,15 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/kruise-rollout/kruise-rollout/apis/rollouts/v1beta1"
 )
 
 const (
 	// templateAnnotation holds the webhooks list as it was installed, JSON. The live list is
 	// computed from it, because entries without a handler are left out of the live one and must
 	// come back when a later version serves them.
-	templateAnnotation = "template"
+	templateAnnotation = v1beta1.WebhookTemplateAnnotation
 	// writtenAnnotation holds the digest of the list this operator last wrote. A live list with
 	// another digest was installed since then and becomes the template.
 	writtenAnnotation = "rollouts.kruise.io/webhooks-written"

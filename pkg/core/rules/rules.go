@@ -44,7 +44,6 @@ var blueGreenWorkloads = sets.New(
 
 var (
 	workloadPath = field.NewPath("Spec", "ObjectRef", "WorkloadRef")
-	refPath      = field.NewPath("Spec", "ObjectRef")
 	strategyPath = field.NewPath("Spec", "Strategy")
 	conflictPath = field.NewPath("Conflict Checker")
 	canaryPath   = strategyPath.Child("Canary")
