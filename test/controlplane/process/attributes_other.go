@@ -1,0 +1,9 @@
+//go:build !linux
+
+package process
+
+import "syscall"
+
+// attributes put the program into a process group of its own, so that a Ctrl-C reaches only the
+// parent, which takes everything down in order.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
