@@ -34,9 +34,10 @@ import (
 const (
 	controllerName = "webhook-bootstrap"
 	crdSuffix      = ".rollouts.kruise.io"
-	// calm is how long events are collected. It also bounds the quarrel of two versions that serve
-	// different paths while one replaces the other.
-	calm = time.Second
+	// calm is how long events are collected: a new manifest has no CA until the pass, so it is short.
+	// It also bounds the quarrel of two versions that serve different paths while one replaces the
+	// other.
+	calm = 250 * time.Millisecond
 )
 
 // Setup makes the first pass, without which nothing else can start, and adds a controller to mgr
