@@ -9,10 +9,14 @@ package effect
 import (
 	"context"
 	"fmt"
+	"maps"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kruise-rollout/kruise-rollout/pkg/core/plan"
 )
@@ -47,6 +51,8 @@ func (r Runner) Run(ctx context.Context, before, after client.Object, actions []
 	return nil
 }
 
+// status replaces the status as a whole. A patch of the difference would leave out required fields
+// whose value is zero, and the API server would refuse it.
 func (r Runner) status(ctx context.Context, before, after client.Object) error {
 	body, err := client.MergeFrom(before).Data(after)
 	if err != nil {
@@ -55,11 +61,11 @@ func (r Runner) status(ctx context.Context, before, after client.Object) error {
 	if string(body) == "{}" {
 		return nil
 	}
-	guarded := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Status().Patch(ctx, after, guarded, client.FieldOwner(r.FieldManager)); err != nil {
+	after.SetResourceVersion(before.GetResourceVersion())
+	if err := r.Client.Status().Update(ctx, after, client.FieldOwner(r.FieldManager)); err != nil {
 		return fmt.Errorf("writing the status of %s: %w", name(after), err)
 	}
-	log.FromContext(ctx).V(1).Info("status written", "patch", string(body))
+	log.FromContext(ctx).V(1).Info("status written", "difference", string(body))
 	return nil
 }
 
@@ -67,6 +73,8 @@ func (r Runner) act(ctx context.Context, a plan.Action) error {
 	switch a := a.(type) {
 	case plan.Edit:
 		return r.edit(ctx, a)
+	case plan.Mark:
+		return r.mark(ctx, a)
 	case plan.Drop:
 		return r.drop(ctx, a)
 	}
@@ -97,6 +105,29 @@ func (r Runner) edit(ctx context.Context, e plan.Edit) error {
 	return nil
 }
 
+// mark leaves the resourceVersion out but keeps the UID in: the API server refuses to label another
+// object of the same name. An object that is gone needs no label.
+func (r Runner) mark(ctx context.Context, m plan.Mark) error {
+	before, ok := m.Object.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("labelling %T: it is not an API object", m.Object)
+	}
+	after, ok := before.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("labelling %T: it is not an API object", m.Object)
+	}
+	labels := map[string]string{}
+	maps.Copy(labels, before.GetLabels())
+	maps.Copy(labels, m.Labels)
+	after.SetLabels(labels)
+	before.SetUID("") // so that the difference names it
+	if err := r.Client.Patch(ctx, after, client.MergeFrom(before), client.FieldOwner(r.FieldManager)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("labelling %s: %w", name(after), err)
+	}
+	log.FromContext(ctx).V(1).Info("labelled", "object", name(after), "labels", m.Labels)
+	return nil
+}
+
 func (r Runner) drop(ctx context.Context, d plan.Drop) error {
 	object, ok := d.Object.(client.Object)
 	if !ok {
@@ -108,6 +139,23 @@ func (r Runner) drop(ctx context.Context, d plan.Drop) error {
 	}
 	log.FromContext(ctx).Info("deleted", "object", name(object))
 	return nil
+}
+
+// fallback is when a pass that met a conflict is repeated if no event does it sooner.
+const fallback = time.Second
+
+// Outcome is the end of a pass: when to look again, and the error if it is one. A conflict is none:
+// whoever was faster has caused an event, and the pass is repeated on what they wrote.
+func Outcome(ctx context.Context, again time.Duration, err error) (reconcile.Result, error) {
+	switch {
+	case apierrors.IsConflict(err):
+		log.FromContext(ctx).V(1).Info("somebody was faster", "reason", err.Error())
+		return reconcile.Result{RequeueAfter: fallback}, nil
+	case err != nil:
+		return reconcile.Result{}, err
+	default:
+		return reconcile.Result{RequeueAfter: again}, nil
+	}
 }
 
 // name is how logs and errors call an object: "*v1.Deployment shop/web".

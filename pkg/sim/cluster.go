@@ -8,6 +8,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -80,10 +81,28 @@ func (c *Cluster) apply(a plan.Action) error {
 			return c.create(a.After)
 		}
 		return c.replace(a.Before, a.After)
+	case plan.Mark:
+		return c.mark(a)
 	case plan.Drop:
 		return c.drop(a.Object)
 	}
 	return fmt.Errorf("no such action: %T", a)
+}
+
+func (c *Cluster) mark(m plan.Mark) error {
+	current, exists := c.objects[key(m.Object)]
+	if !exists || current.GetUID() != m.Object.GetUID() {
+		return nil
+	}
+	after, ok := current.DeepCopyObject().(plan.Object)
+	if !ok {
+		return fmt.Errorf("%T is not an object", current)
+	}
+	labels := map[string]string{}
+	maps.Copy(labels, current.GetLabels())
+	maps.Copy(labels, m.Labels)
+	after.SetLabels(labels)
+	return c.replace(current, after)
 }
 
 func (c *Cluster) create(o plan.Object) error {

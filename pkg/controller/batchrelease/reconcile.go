@@ -77,5 +77,5 @@ func ask(d driver.Driver, o driver.Objects, release *v1beta1.BatchRelease, order
 func (r *Reconciler) carryOut(ctx context.Context, release *v1beta1.BatchRelease, p plan.Plan[v1beta1.BatchReleaseStatus]) (ctrl.Result, error) {
 	after := release.DeepCopy()
 	after.Status = p.Status
-	return ctrl.Result{RequeueAfter: p.Again}, r.Effect.Run(ctx, release, after, p.Actions, p.Events)
+	return effect.Outcome(ctx, p.Again, r.Effect.Run(ctx, release, after, p.Actions, p.Events))
 }

@@ -36,7 +36,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, ro *v1beta1.Rollout) (ctrl.R
 	p := rollout.Decide(w)
 	after := ro.DeepCopy()
 	after.Status = p.Status
-	return ctrl.Result{RequeueAfter: p.Again}, r.Effect.Run(ctx, ro, after, p.Actions, p.Events)
+	return effect.Outcome(ctx, p.Again, r.Effect.Run(ctx, ro, after, p.Actions, p.Events))
 }
 
 func (r *Reconciler) observe(ctx context.Context, ro *v1beta1.Rollout) (rollout.World, error) {

@@ -50,8 +50,8 @@ func labels(w World, s v1beta1.BatchReleaseStatus) []plan.Action {
 		if pod.Updated && batchOf(w, pod) < 0 {
 			batch = take(room)
 		}
-		if edit, needed := label(w, pod, batch); needed {
-			actions = append(actions, edit)
+		if mark, needed := label(w, pod, batch); needed {
+			actions = append(actions, mark)
 		}
 	}
 	return actions
@@ -84,24 +84,14 @@ func take(room []int32) int {
 	return -1
 }
 
-func label(w World, pod fact.Pod, batch int) (edit plan.Edit, needed bool) {
-	after, ok := pod.Object.DeepCopyObject().(plan.Object)
-	if !ok {
-		return plan.Edit{}, false
-	}
-	labels := after.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	if pod.Revision != "" && labels[appsv1.ControllerRevisionHashLabelKey] == "" {
-		labels[appsv1.ControllerRevisionHashLabelKey] = pod.Revision
-		needed = true
+func label(w World, pod fact.Pod, batch int) (mark plan.Mark, needed bool) {
+	mark = plan.Mark{Object: pod.Object, Labels: map[string]string{}}
+	if pod.Revision != "" && pod.Object.GetLabels()[appsv1.ControllerRevisionHashLabelKey] == "" {
+		mark.Labels[appsv1.ControllerRevisionHashLabelKey] = pod.Revision
 	}
 	if batch >= 0 {
-		labels[v1beta1.RolloutIDLabel] = w.Release.Spec.ReleasePlan.RolloutID
-		labels[v1beta1.RolloutBatchIDLabel] = strconv.Itoa(batch + 1)
-		needed = true
+		mark.Labels[v1beta1.RolloutIDLabel] = w.Release.Spec.ReleasePlan.RolloutID
+		mark.Labels[v1beta1.RolloutBatchIDLabel] = strconv.Itoa(batch + 1)
 	}
-	after.SetLabels(labels)
-	return plan.Edit{Before: pod.Object, After: after}, needed
+	return mark, len(mark.Labels) > 0
 }

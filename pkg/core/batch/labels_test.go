@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,11 +51,11 @@ func pods(id string, batches ...string) []fact.Pod {
 func count(w World) map[string]int {
 	written := map[string]map[string]string{}
 	for _, pod := range w.Workload.Pods {
-		written[pod.Name] = pod.Object.GetLabels()
+		written[pod.Name] = maps.Clone(pod.Object.GetLabels())
 	}
 	for _, a := range labels(w, w.Release.Status) {
-		if e, ok := a.(plan.Edit); ok {
-			written[e.After.GetName()] = e.After.GetLabels()
+		if m, ok := a.(plan.Mark); ok {
+			maps.Copy(written[m.Object.GetName()], m.Labels)
 		}
 	}
 	got := map[string]int{}
@@ -99,8 +100,8 @@ func TestEveryPodOfADeploymentIsToldItsRevision(t *testing.T) {
 	w := releasing("1", 2, 0, append(pods("1", "1"), old), "50%")
 	actions := labels(w, w.Release.Status)
 	if assert.Len(t, actions, 1) {
-		edit, ok := actions[0].(plan.Edit)
+		mark, ok := actions[0].(plan.Mark)
 		assert.True(t, ok)
-		assert.Equal(t, map[string]string{"controller-revision-hash": "v1"}, edit.After.GetLabels())
+		assert.Equal(t, map[string]string{"controller-revision-hash": "v1"}, mark.Labels)
 	}
 }

@@ -13,7 +13,7 @@ type Object interface {
 	runtime.Object
 }
 
-// Action is one effect. The set is closed: Edit and Drop.
+// Action is one effect. The set is closed: Edit, Mark and Drop.
 type Action interface{ action() }
 
 // Edit changes an object that others write too: a merge patch of the difference between Before
@@ -21,11 +21,20 @@ type Action interface{ action() }
 // creates After.
 type Edit struct{ Before, After Object }
 
+// Mark puts labels on exactly the object that was observed, whatever else has changed about it
+// meanwhile: for labels that are ours alone, where a guard would only fail against a kubelet's
+// status.
+type Mark struct {
+	Object Object
+	Labels map[string]string
+}
+
 // Drop deletes exactly the object that was observed (its UID is the precondition). An object that
 // is gone already counts as deleted.
 type Drop struct{ Object Object }
 
 func (Edit) action() {}
+func (Mark) action() {}
 func (Drop) action() {}
 
 // Event is something that happened, told to the user once it is stored.
