@@ -72,16 +72,14 @@ func hidden(hub metav1.Object, shown map[string]string) annotations {
 	return all
 }
 
-// restore brings the hidden annotations back to hub where the client left what it was shown.
+// restore brings the hidden annotations back to hub, as far as others are still shown instead.
 func (a annotations) restore(hub metav1.Object, shown map[string]string) {
-	for key, own := range a {
-		value, isShown := shown[key]
-		if now, found := hub.GetAnnotations()[key]; !isShown || !found || now != value {
-			continue
-		}
-		if own == nil {
+	for key := range shown {
+		switch own, hidden := a[key]; {
+		case !hidden:
+		case own == nil:
 			drop(hub, key)
-		} else {
+		default:
 			write(hub, key, *own)
 		}
 	}

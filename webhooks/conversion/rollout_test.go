@@ -278,7 +278,7 @@ func TestStepsKeepWhatV1alpha1DoesNotShow(t *testing.T) {
 			}},
 		},
 		"of steps that look alike another one is removed": {
-			[]v1beta1.CanaryStep{odd, c, d}, func(s steps) steps { return s[1:] }, []v1beta1.CanaryStep{c, d},
+			[]v1beta1.CanaryStep{c, a, d}, func(s steps) steps { return s[1:] }, []v1beta1.CanaryStep{a, d},
 		},
 		"steps that look alike keep their order": {
 			[]v1beta1.CanaryStep{odd, c, d, a}, func(s steps) steps { return steps{s[3], s[1], s[2], s[0]} }, []v1beta1.CanaryStep{a, c, d, odd},
