@@ -16,7 +16,10 @@ func leave(w World, s v1beta1.BatchReleaseStatus) v1beta1.BatchReleaseStatus {
 	case v1beta1.RolloutPhaseProgressing:
 		return advanced(w, s)
 	case v1beta1.RolloutPhaseFinalizing:
-		s.Phase = v1beta1.RolloutPhaseCompleted
+		// What is given back counts once the workload's own controller has seen it.
+		if w.Workload == nil || w.Workload.Fresh {
+			s.Phase = v1beta1.RolloutPhaseCompleted
+		}
 	}
 	return s
 }
