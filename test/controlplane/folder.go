@@ -86,6 +86,22 @@ const (
 	dataDir            = "data"
 )
 
+// Running tells whether a plane runs in the folder.
+func Running(dir string) (bool, error) {
+	path := filepath.Join(dir, lockFile)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	lock, err := filelock.Try(path)
+	if errors.Is(err, filelock.ErrHeld) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking whether a control plane runs in %s: %w", dir, err)
+	}
+	return false, lock.Close()
+}
+
 // empty gets rid of what an earlier plane left, and makes room for a new one.
 func (f *folder) empty() error {
 	if err := f.remove(kubeconfigFile, operatorKubeconfig, logsDir, dataDir); err != nil {
