@@ -12,6 +12,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kruise-rollout/kruise-rollout/apis/rollouts/v1beta1"
+	"github.com/kruise-rollout/kruise-rollout/pkg/core/fact"
 	"github.com/kruise-rollout/kruise-rollout/pkg/workload"
 	"github.com/kruise-rollout/kruise-rollout/pkg/workload/driver"
 )
@@ -43,6 +45,25 @@ func (r Reader) Workload(ctx context.Context, key types.NamespacedName, e worklo
 	}
 	o.Pods, err = r.podsOf(ctx, o.ReplicaSets)
 	return o, true, err
+}
+
+// Facts asks the workload's driver for what a release must know. A claim of a BatchRelease that is
+// gone counts for nothing.
+func (r Reader) Facts(ctx context.Context, o driver.Objects, e workload.Entry) (fact.Workload, error) {
+	w, err := e.Driver.Facts(o)
+	if err != nil || w.Owner == nil {
+		return w, err
+	}
+	var owner v1beta1.BatchRelease
+	err = r.Client.Get(ctx, types.NamespacedName{Namespace: o.Workload.GetNamespace(), Name: w.Owner.Name}, &owner)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && owner.UID != w.Owner.UID:
+		w.Owner = nil
+		return w, nil
+	case err != nil:
+		return w, fmt.Errorf("reading BatchRelease %s, which has claimed the workload: %w", w.Owner.Name, err)
+	}
+	return w, nil
 }
 
 // ReplicaSets returns those that a workload controls, whatever their labels say.

@@ -63,7 +63,7 @@ func ask(o driver.Objects, r *v1beta1.BatchRelease, order batch.Order) ([]plan.A
 	case batch.Advance:
 		return d.Advance(o, driver.Target{Share: order.Share})
 	case batch.Restore:
-		return d.Restore(o, driver.Ending{Owner: r.UID, Promote: order.Promote})
+		return d.Restore(o, driver.Ending{Owner: order.From, Promote: order.Promote})
 	case batch.Rest:
 	}
 	return nil, nil

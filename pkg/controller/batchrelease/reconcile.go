@@ -48,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, release *v1beta1.BatchReleas
 	if !found {
 		return r.carryOut(ctx, release, batch.Decide(w, nil))
 	}
-	facts, err := entry.Driver.Facts(objects)
+	facts, err := r.Reader.Facts(ctx, objects, entry)
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("reading %s %s: %w", entry.Kind, key, err)
 	}
@@ -68,7 +68,7 @@ func ask(d driver.Driver, o driver.Objects, release *v1beta1.BatchRelease, order
 	case batch.Advance:
 		return d.Advance(o, driver.Target{Share: order.Share})
 	case batch.Restore:
-		return d.Restore(o, driver.Ending{Owner: release.UID, Promote: order.Promote})
+		return d.Restore(o, driver.Ending{Owner: order.From, Promote: order.Promote})
 	case batch.Rest:
 	}
 	return nil, nil

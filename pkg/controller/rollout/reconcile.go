@@ -59,7 +59,7 @@ func (r *Reconciler) observe(ctx context.Context, ro *v1beta1.Rollout) (rollout.
 	if err != nil || !found {
 		return w, err
 	}
-	facts, err := entry.Driver.Facts(objects)
+	facts, err := r.Reader.Facts(ctx, objects, entry)
 	if err != nil {
 		return w, fmt.Errorf("reading %s %s: %w", entry.Kind, key, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kruise-rollout/kruise-rollout/apis/rollouts/v1beta1"
@@ -41,6 +42,8 @@ type Order struct {
 	Share intstr.IntOrString
 	// Promote says that a restored workload is let go rather than left held.
 	Promote bool
+	// From is the BatchRelease whose claim ends; "" where the one that claimed is gone.
+	From types.UID
 }
 
 // Want returns the order of the present phase.
@@ -55,9 +58,17 @@ func Want(w World) Order {
 	case v1beta1.RolloutPhaseProgressing:
 		return progress(w, status)
 	case v1beta1.RolloutPhaseFinalizing:
-		return Order{Verb: Restore, Promote: w.Release.Spec.ReleasePlan.BatchPartition == nil}
+		return restore(w, w.Release.Spec.ReleasePlan.BatchPartition == nil)
 	}
 	return Order{Verb: Rest}
+}
+
+func restore(w World, promote bool) Order { //nolint:revive // it is a field of the order
+	o := Order{Verb: Restore, Promote: promote}
+	if w.Workload.Owner != nil {
+		o.From = w.Release.UID
+	}
+	return o
 }
 
 // progress advances the workload while it is ours and still at the revision that we release. A
@@ -66,7 +77,7 @@ func progress(w World, status v1beta1.BatchReleaseStatus) Order {
 	ours := w.Workload.OwnedBy(w.Release.UID)
 	switch {
 	case !sameRevision(w, status) && ours:
-		return Order{Verb: Restore}
+		return restore(w, false)
 	case !sameRevision(w, status) || !ours && w.Workload.Owner != nil:
 		return Order{Verb: Rest}
 	case !ours || w.Workload.Frozen:

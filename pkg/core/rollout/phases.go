@@ -42,6 +42,10 @@ func somethingHeld(w World) bool {
 	return w.Workload != nil && (w.Workload.InProgress || w.Workload.Held)
 }
 
+// abandoned reports whether a workload was left held by a release that is gone, with its Rollout
+// or its BatchRelease: the release is taken up again rather than left to nobody.
+func abandoned(w World) bool { return w.Workload.Held && w.Workload.Owner == nil && w.Release == nil }
+
 func inPhase(p v1beta1.RolloutPhase) func(World) bool {
 	return func(w World) bool { return w.Rollout.Status.Phase == p }
 }

@@ -73,7 +73,7 @@ func observeRelease(w World, c *v1beta1.CanaryStatus) {
 			c.Message += ", " + r.Status.Message
 		}
 	}
-	if c.PodTemplateHash == "" {
+	if c.PodTemplateHash == "" && c.CanaryRevision == w.Workload.UpdateRevision {
 		c.PodTemplateHash = w.Workload.PodTemplateHash
 	}
 }

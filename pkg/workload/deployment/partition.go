@@ -188,7 +188,7 @@ func (Partition) Restore(o driver.Objects, e driver.Ending) ([]plan.Action, erro
 	if err != nil {
 		return nil, err
 	}
-	if v.owner != nil && v.owner.UID != e.Owner {
+	if v.owner != nil && e.Owner != "" && v.owner.UID != e.Owner {
 		return nil, nil
 	}
 	_, caught := v.d.Annotations[v1beta1.InProgressingAnnotation]
@@ -229,6 +229,9 @@ func (v view) giveBack() ([]plan.Action, error) {
 		}
 	}
 	giveBack(after, original)
+	if v.obstacle() != "" {
+		after.Spec.Strategy = *v.d.Spec.Strategy.DeepCopy() // never borrowed
+	}
 	after.Spec.Paused = original.Paused
 	for _, key := range releaseAnnotations {
 		delete(after.Annotations, key)

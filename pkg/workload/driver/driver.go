@@ -40,7 +40,8 @@ type Target struct {
 
 // Ending is how a release lets go of its workload.
 type Ending struct {
-	// Owner is the BatchRelease that lets go. A workload claimed by another one is left alone.
+	// Owner is the BatchRelease that lets go. A workload claimed by another one is left alone; ""
+	// where the one that has claimed it is gone.
 	Owner types.UID
 	// Promote gives the workload back to its own controller, which finishes the update; otherwise
 	// it stays held for the next release.
