@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kruise-rollout/kruise-rollout/apis/rollouts/v1beta1"
+	"github.com/kruise-rollout/kruise-rollout/pkg/core/revision"
 	"github.com/kruise-rollout/kruise-rollout/pkg/core/share"
 	"github.com/kruise-rollout/kruise-rollout/pkg/core/window"
 )
@@ -33,11 +34,13 @@ type replay struct {
 	// there is set once the Deployment has had enough ready pods for its present size.
 	there map[string]bool
 	place map[string]place
+	// ordered are the shares of the steps that the release of a revision has been at.
+	ordered map[string][]intstr.IntOrString
 }
 
 // Check returns every violation of the invariants 3, 4, 5 and 8 in the log.
 func Check(log []Entry, rules Rules) []string {
-	r := replay{state: State{map[string]client.Object{}}, there: map[string]bool{}, place: map[string]place{}}
+	r := replay{state: State{map[string]client.Object{}}, there: map[string]bool{}, place: map[string]place{}, ordered: map[string][]intstr.IntOrString{}}
 	var violations []string
 	for _, e := range log {
 		before := r.state.objects[Key(e.Object)]
@@ -57,6 +60,7 @@ func (r replay) after(e Entry, before client.Object, rules Rules) []string {
 	var violations []string
 	if ro, ok := e.Object.(*v1beta1.Rollout); ok && !e.Deleted {
 		violations = append(violations, r.edge(ro)...)
+		r.order(ro)
 	}
 	for _, d := range All[*appsv1.Deployment](r.state) {
 		if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
@@ -72,8 +76,30 @@ func (r replay) after(e Entry, before client.Object, rules Rules) []string {
 	return violations
 }
 
-// size is invariant 3: new pods never exceed what the release was ordered to update. The order
-// stands in the Deployment before any pod moves for it.
+// order notes the step that a Rollout is at.
+func (r replay) order(ro *v1beta1.Rollout) {
+	c, steps := ro.Status.CanaryStatus, ro.Spec.Strategy.Steps()
+	if c == nil || c.CurrentStepIndex < 1 || int(c.CurrentStepIndex) > len(steps) || steps[c.CurrentStepIndex-1].Replicas == nil {
+		return
+	}
+	r.ordered[c.CanaryRevision] = append(r.ordered[c.CanaryRevision], *steps[c.CurrentStepIndex-1].Replicas)
+}
+
+// most is how many pods the steps have asked for so far; all of them where there is no Rollout.
+func (r replay) most(d *appsv1.Deployment) int32 {
+	shares := r.ordered[revision.Hash(&d.Spec.Template, nil)]
+	if len(All[*v1beta1.Rollout](r.state)) == 0 || len(shares) == 0 {
+		return replicas(d)
+	}
+	most := int32(0)
+	for _, s := range shares {
+		most = max(most, share.KeepingOne(s, replicas(d)))
+	}
+	return most
+}
+
+// size is invariant 3: new pods never exceed what the release was ordered to update, and the order
+// never exceeds the step. It stands in the Deployment before any pod moves for it.
 func (r replay) size(d *appsv1.Deployment) []string {
 	var strategy v1beta1.DeploymentStrategy
 	text, held := d.Annotations[v1beta1.DeploymentStrategyAnnotation]
@@ -81,6 +107,9 @@ func (r replay) size(d *appsv1.Deployment) []string {
 		return nil
 	}
 	allowed := share.KeepingOne(strategy.Partition, replicas(d))
+	if most := r.most(d); allowed > most {
+		return []string{fmt.Sprintf("invariant 3: Deployment %s was ordered to update %d pods, its step asks for %d", d.Name, allowed, most)}
+	}
 	if n := r.state.Count(d).New; n > int(allowed) {
 		return []string{fmt.Sprintf("invariant 3: Deployment %s has %d new pods where %d are released", d.Name, n, allowed)}
 	}

@@ -58,17 +58,17 @@ func Want(w World) Order {
 	case v1beta1.RolloutPhaseProgressing:
 		return progress(w, status)
 	case v1beta1.RolloutPhaseFinalizing:
-		return restore(w, w.Release.Spec.ReleasePlan.BatchPartition == nil)
+		return Order{Verb: Restore, Promote: w.Release.Spec.ReleasePlan.BatchPartition == nil, From: claimant(w)}
 	}
 	return Order{Verb: Rest}
 }
 
-func restore(w World, promote bool) Order { //nolint:revive // it is a field of the order
-	o := Order{Verb: Restore, Promote: promote}
-	if w.Workload.Owner != nil {
-		o.From = w.Release.UID
+// claimant is the BatchRelease whose claim a restore ends.
+func claimant(w World) types.UID {
+	if w.Workload.Owner == nil {
+		return ""
 	}
-	return o
+	return w.Release.UID
 }
 
 // progress advances the workload while it is ours and still at the revision that we release. A
@@ -77,7 +77,7 @@ func progress(w World, status v1beta1.BatchReleaseStatus) Order {
 	ours := w.Workload.OwnedBy(w.Release.UID)
 	switch {
 	case !sameRevision(w, status) && ours:
-		return restore(w, false)
+		return Order{Verb: Restore, From: claimant(w)}
 	case !sameRevision(w, status) || !ours && w.Workload.Owner != nil:
 		return Order{Verb: Rest}
 	case !ours || w.Workload.Frozen:
