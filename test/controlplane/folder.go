@@ -24,12 +24,13 @@ const (
 // lock in it is held as long as the plane runs.
 type folder struct {
 	path string
+	own  bool // nobody else has anything in it
 	lock *os.File
 }
 
-// openFolder makes and locks the folder at path, or one of its own if path is empty.
-func openFolder(path string) (*folder, error) {
-	path, err := place(path)
+// openFolder makes and locks the chosen folder, or one of its own if none is chosen.
+func openFolder(chosen string) (*folder, error) {
+	path, err := place(chosen)
 	if err != nil {
 		return nil, fmt.Errorf("making the control plane's folder: %w", err)
 	}
@@ -40,7 +41,7 @@ func openFolder(path string) (*folder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("locking the control plane's folder: %w", err)
 	}
-	f := &folder{path: path, lock: lock}
+	f := &folder{path: path, own: chosen == "", lock: lock}
 	if err := f.empty(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -76,8 +77,7 @@ func sweep() {
 	}
 }
 
-// The names of what a plane writes. Nothing else is ever removed: the caller may have other things in
-// the folder.
+// The names of what a plane writes. In a folder that the caller chose nothing else is ever removed.
 const (
 	lockFile           = "lock"
 	kubeconfigFile     = "kubeconfig"
@@ -115,8 +115,11 @@ func (f *folder) empty() error {
 	return nil
 }
 
-// close lets go of the folder and removes it.
+// close lets go of the folder and removes it, or what is ours in it if the caller chose it.
 func (f *folder) close() error {
+	if f.own {
+		return errors.Join(os.RemoveAll(f.path), f.lock.Close())
+	}
 	err := f.remove(kubeconfigFile, operatorKubeconfig, logsDir, dataDir, lockFile)
 	_ = os.Remove(f.path) // fails if something of the caller's is in it, as it should
 	return errors.Join(err, f.lock.Close())
@@ -124,8 +127,19 @@ func (f *folder) close() error {
 
 // leave lets go of the folder and removes all but the logs.
 func (f *folder) leave() error {
-	err := f.remove(kubeconfigFile, operatorKubeconfig, dataDir, lockFile)
-	return errors.Join(err, f.lock.Close())
+	names := []string{kubeconfigFile, operatorKubeconfig, dataDir, lockFile}
+	if f.own {
+		entries, err := os.ReadDir(f.path)
+		if err != nil {
+			return errors.Join(fmt.Errorf("emptying the control plane's folder: %w", err), f.lock.Close())
+		}
+		for _, entry := range entries {
+			if entry.Name() != logsDir {
+				names = append(names, entry.Name())
+			}
+		}
+	}
+	return errors.Join(f.remove(names...), f.lock.Close())
 }
 
 func (f *folder) remove(names ...string) error {

@@ -289,6 +289,9 @@ func (p *Plane) OperatorKubeconfig() string { return p.users[OperatorUser].kubec
 // Dir is the plane's folder.
 func (p *Plane) Dir() string { return p.folder.path }
 
+// File is a path for a file that goes with the plane, for the programs that Run starts.
+func (p *Plane) File(name string) string { return p.folder.data(name) }
+
 // Log is the path of the log of a program, also of one that Run is to start.
 func (p *Plane) Log(name string) string { return p.folder.log(name) }
 

@@ -27,6 +27,7 @@ import (
 const patience = 20 * time.Second
 
 func TestPodsBehaveAsTheirImageSays(t *testing.T) {
+	t.Parallel()
 	p := ForTest(t, Options{})
 	client := kubernetes.NewForConfigOrDie(p.Config())
 	cases := map[string]func(*testing.T, kubernetes.Interface){

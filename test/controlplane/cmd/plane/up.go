@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kruise-rollout/kruise-rollout/test/controlplane"
-	"github.com/kruise-rollout/kruise-rollout/test/controlplane/process"
 	"github.com/kruise-rollout/kruise-rollout/test/controlplane/programs"
+	"github.com/kruise-rollout/kruise-rollout/test/operator"
 )
 
 const (
@@ -57,7 +57,7 @@ func up(ctx context.Context, o options) error {
 	if _, err := finder.Find(ctx, append(controlplane.Programs(), "kubectl")...); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(o.out, "starting a control plane")
+	_, _ = fmt.Fprintln(o.out, "starting the control plane")
 	if err := startSupervisor(ctx, o); err != nil {
 		return err
 	}
@@ -138,17 +138,23 @@ func startAll(ctx context.Context, o options) (*controlplane.Plane, error) {
 	if err := os.WriteFile(filepath.Join(o.dir, pidFile), []byte(pid+"\n"), 0o600); err != nil {
 		return nil, errors.Join(fmt.Errorf("writing the supervisor's process id: %w", err), p.Stop())
 	}
-	for _, extra := range extras(p, o) {
-		if err := p.Run(ctx, extra); err != nil {
-			p.Keep()
-			return nil, errors.Join(err, p.Stop())
-		}
+	if err := startOperator(ctx, p, o.operator); err != nil {
+		p.Keep()
+		return nil, errors.Join(err, p.Stop())
 	}
 	return p, nil
 }
 
-// extras are the programs that are started beside the control plane's own, in order.
-func extras(*controlplane.Plane, options) []process.Spec { return nil }
+func startOperator(ctx context.Context, p *controlplane.Plane, binary string) error {
+	if binary == "" {
+		return nil
+	}
+	installed, err := operator.Install(ctx, p, binary)
+	if err != nil {
+		return err
+	}
+	return installed.Start(ctx)
+}
 
 // down takes down what up started, and waits until it is gone.
 func down(ctx context.Context, o options) error {
@@ -160,7 +166,7 @@ func down(ctx context.Context, o options) error {
 		return err
 	}
 	if !running {
-		_, _ = fmt.Fprintf(o.out, "no control plane runs in %s\n", o.dir)
+		_, _ = fmt.Fprintf(o.out, "no control plane runs in %s\n%s", o.dir, lastWords(o.dir))
 		return nil
 	}
 	supervisor, err := supervisor(o.dir)
@@ -189,6 +195,15 @@ func tidy(dir string) {
 		_ = os.Remove(log) // an empty file does no harm
 	}
 	_ = os.Remove(dir) // fails if something is in it, as it should
+}
+
+// lastWords is why the plane that was up in the folder is not, if it ended by itself.
+func lastWords(dir string) string {
+	content, err := os.ReadFile(filepath.Join(dir, supervisorLog)) //nolint:gosec // in the folder that the user chose
+	if err != nil {
+		return "" // none ever ran there, or it was taken down
+	}
+	return string(content)
 }
 
 // supervisor is the process that holds the plane. Its id is right because the lock is held: whoever
