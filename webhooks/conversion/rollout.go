@@ -85,7 +85,9 @@ func hubStep(s v1alpha1.CanaryStep) v1beta1.CanaryStep {
 			Matches:               each(s.Matches, hubMatch),
 		},
 		Replicas: s.Replicas,
-		Pause:    v1beta1.RolloutPause(s.Pause),
+	}
+	if s.Pause != nil {
+		step.Pause = v1beta1.RolloutPause(*s.Pause)
 	}
 	if s.Weight != nil {
 		step.Traffic = new(percent(*s.Weight))
@@ -104,7 +106,7 @@ func spokeStep(s v1beta1.CanaryStep) v1alpha1.CanaryStep {
 			Matches:               each(s.Matches, spokeMatch),
 		},
 		Replicas: s.Replicas,
-		Pause:    v1alpha1.RolloutPause(s.Pause),
+		Pause:    new(v1alpha1.RolloutPause(s.Pause)),
 	}
 }
 

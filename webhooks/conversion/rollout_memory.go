@@ -42,6 +42,9 @@ type rolloutSpokeOnly struct {
 	RolloutID string `json:"rolloutID,omitempty"`
 	// ImpliedReplicas are the steps, from 0, whose replicas were not given: they follow from weight.
 	ImpliedReplicas []int `json:"impliedReplicas,omitempty"`
+	// ImpliedPauses are the steps, from 0, whose pause was not given: v1beta1 always has one. Without
+	// it every apply of a v1alpha1 manifest would find, and write, a difference.
+	ImpliedPauses []int `json:"impliedPauses,omitempty"`
 }
 
 func rolloutSpokeOnlyOf(spoke *v1alpha1.Rollout, hub *v1beta1.Rollout) rolloutSpokeOnly {
@@ -53,24 +56,33 @@ func rolloutSpokeOnlyOf(spoke *v1alpha1.Rollout, hub *v1beta1.Rollout) rolloutSp
 		if step.Replicas == nil && hub.Spec.Strategy.Canary.Steps[i].Replicas != nil {
 			only.ImpliedReplicas = append(only.ImpliedReplicas, i)
 		}
+		if step.Pause == nil {
+			only.ImpliedPauses = append(only.ImpliedPauses, i)
+		}
 	}
 	return only
 }
 
-// restore brings it back. Replicas that weight implies anyway can be left out without harm, so it
-// does not matter that steps may have moved.
+// restore brings it back. What is implied anyway can be left out without harm, so it does not matter
+// that steps may have moved.
 func (o rolloutSpokeOnly) restore(spoke *v1alpha1.Rollout) {
 	spoke.Spec.DeprecatedRolloutID = o.RolloutID
 	if spoke.Spec.Strategy.Canary == nil {
 		return
 	}
 	steps := spoke.Spec.Strategy.Canary.Steps
-	for _, i := range o.ImpliedReplicas {
+	omit(steps, o.ImpliedReplicas, func(s *v1alpha1.CanaryStep) { s.Replicas = nil })
+	omit(steps, o.ImpliedPauses, func(s *v1alpha1.CanaryStep) { s.Pause = nil })
+}
+
+// omit clears something of some steps where that makes no difference.
+func omit(steps []v1alpha1.CanaryStep, which []int, cut func(*v1alpha1.CanaryStep)) {
+	for _, i := range which {
 		if i < 0 || i >= len(steps) {
 			continue
 		}
 		without := steps[i]
-		without.Replicas = nil
+		cut(&without)
 		if same(hubStep(without), hubStep(steps[i])) {
 			steps[i] = without
 		}
@@ -150,7 +162,7 @@ func restoreRoutingRef(hub, was *v1beta1.Rollout, now *v1alpha1.Rollout) {
 // shown; one that was edited by its place, and then only what was not edited is taken over.
 func restoreSteps(was []v1beta1.CanaryStep, now []v1alpha1.CanaryStep) []v1beta1.CanaryStep {
 	steps := each(now, hubStep)
-	for i, j := range pair(now, each(was, spokeStep)) {
+	for i, j := range pair(each(now, shownStep), each(was, spokeStep)) {
 		if j < 0 && i < len(was) {
 			j = i
 		}
@@ -159,6 +171,14 @@ func restoreSteps(was []v1beta1.CanaryStep, now []v1alpha1.CanaryStep) []v1beta1
 		}
 	}
 	return steps
+}
+
+// shownStep is a step as it is shown after it was stored.
+func shownStep(s v1alpha1.CanaryStep) v1alpha1.CanaryStep {
+	if s.Pause == nil {
+		s.Pause = &v1alpha1.RolloutPause{}
+	}
+	return s
 }
 
 func restoreStep(was v1beta1.CanaryStep, now v1alpha1.CanaryStep) v1beta1.CanaryStep {

@@ -52,7 +52,7 @@ func full() (*v1alpha1.Rollout, *v1beta1.Rollout) {
 				Weight: new(int32(20)), RequestHeaderModifier: modifier, Matches: []v1alpha1.HTTPRouteMatch{{Headers: headers("x")}},
 			},
 			Replicas: new(intstr.FromInt32(3)),
-			Pause:    v1alpha1.RolloutPause{Duration: new(int32(7))},
+			Pause:    &v1alpha1.RolloutPause{Duration: new(int32(7))},
 		})
 	alpha.Spec.ObjectRef.WorkloadRef = &v1alpha1.WorkloadRef{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}
 	alpha.Spec.Disabled, alpha.Spec.Strategy.Paused = true, true
@@ -257,7 +257,7 @@ func TestStepsKeepWhatV1alpha1DoesNotShow(t *testing.T) {
 			[]v1beta1.CanaryStep{a, b}, func(s steps) steps { return steps{s[1], s[0]} }, []v1beta1.CanaryStep{b, a},
 		},
 		"a pause is edited": {
-			[]v1beta1.CanaryStep{a, b}, func(s steps) steps { s[0].Pause.Duration = new(int32(9)); return s }, []v1beta1.CanaryStep{pausing(a, 9), b},
+			[]v1beta1.CanaryStep{a, b}, func(s steps) steps { s[0].Pause = &v1alpha1.RolloutPause{Duration: new(int32(9))}; return s }, []v1beta1.CanaryStep{pausing(a, 9), b},
 		},
 		"the headers are edited: the path goes with them": {
 			[]v1beta1.CanaryStep{a, b}, func(s steps) steps { s[0].Matches = added.Matches; return s }, []v1beta1.CanaryStep{plainAdded, b},
@@ -384,7 +384,8 @@ func TestWhatOnlyV1alpha1HasIsKept(t *testing.T) {
 	hub.Spec.Strategy.Canary.Steps = append(hub.Spec.Strategy.Canary.Steps, v1beta1.CanaryStep{Replicas: new(intstr.FromInt32(5))})
 
 	spoke.Spec.Strategy.Paused = true
-	spoke.Spec.Strategy.Canary.Steps = append(spoke.Spec.Strategy.Canary.Steps, v1alpha1.CanaryStep{Replicas: new(intstr.FromInt32(5))})
+	spoke.Spec.Strategy.Canary.Steps = append(spoke.Spec.Strategy.Canary.Steps,
+		v1alpha1.CanaryStep{Replicas: new(intstr.FromInt32(5)), Pause: &v1alpha1.RolloutPause{}})
 	if diff := cmp.Diff(spoke, rolloutDown(t, hub)); diff != "" {
 		t.Error(diff)
 	}

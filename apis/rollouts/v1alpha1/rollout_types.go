@@ -99,9 +99,9 @@ type CanaryStep struct {
 	// Percentages are rounded up. Absent means the same share as weight.
 	// +optional
 	Replicas *intstr.IntOrString `json:"replicas,omitempty"`
-	// Pause is how long to wait after the step.
+	// Pause is how long to wait after the step. Absent is the same as empty.
 	// +optional
-	Pause RolloutPause `json:"pause,omitempty"`
+	Pause *RolloutPause `json:"pause,omitempty"`
 }
 
 // TrafficRoutingStrategy says which requests the new revision gets: a share of them, or those that

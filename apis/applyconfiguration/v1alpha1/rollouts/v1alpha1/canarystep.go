@@ -16,7 +16,7 @@ type CanaryStepApplyConfiguration struct {
 	// Replicas is how many pods, or which share of them, run the new revision after this step.
 	// Percentages are rounded up. Absent means the same share as weight.
 	Replicas *intstr.IntOrString `json:"replicas,omitempty"`
-	// Pause is how long to wait after the step.
+	// Pause is how long to wait after the step. Absent is the same as empty.
 	Pause *RolloutPauseApplyConfiguration `json:"pause,omitempty"`
 }
 
