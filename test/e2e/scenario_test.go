@@ -128,7 +128,14 @@ func (s *scenario) untilWhole() {
 // and waits until it is Healthy.
 func (s *scenario) rollout(shares ...string) *v1beta1.Rollout {
 	s.Helper()
-	r := s.newRollout(shares...)
+	return s.rolloutOf(stepsOf(shares...)...)
+}
+
+// rolloutOf is rollout for any kind of steps.
+func (s *scenario) rolloutOf(steps ...v1beta1.CanaryStep) *v1beta1.Rollout {
+	s.Helper()
+	r := s.newRollout()
+	r.Spec.Strategy.Canary.Steps = steps
 	s.must(s.client.Create(s.ctx, r))
 	s.untilPhase(v1beta1.RolloutPhaseHealthy)
 	return r
@@ -173,11 +180,12 @@ func (s *scenario) untilStep(step int32, state v1beta1.CanaryStepState) {
 	})
 }
 
-// update edits the Deployment as a user does.
-func (s *scenario) update(edit func(*appsv1.Deployment)) {
+// update edits the Deployment as a user does, and returns what was stored.
+func (s *scenario) update(edit func(*appsv1.Deployment)) *appsv1.Deployment {
 	s.Helper()
+	var d appsv1.Deployment
 	s.must(retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		var d appsv1.Deployment
+		d = appsv1.Deployment{}
 		if err := s.client.Get(s.ctx, s.key(), &d); err != nil {
 			return err
 		}
@@ -188,6 +196,17 @@ func (s *scenario) update(edit func(*appsv1.Deployment)) {
 		}
 		return s.client.Update(s.ctx, &d)
 	}))
+	return &d
+}
+
+// within checks that something takes no longer than promised.
+func (s *scenario) within(limit time.Duration, act func()) {
+	s.Helper()
+	start := time.Now()
+	act()
+	if took := time.Since(start); took > limit {
+		s.Errorf("it took %s, more than %s", took, limit)
+	}
 }
 
 func (s *scenario) key() types.NamespacedName {
@@ -206,10 +225,16 @@ func scale(n int32) func(*appsv1.Deployment) {
 func (s *scenario) release(tag string) {
 	s.Helper()
 	s.update(image(tag))
-	s.until("the release of "+tag+" rests at its first step", func(st record.State) bool {
+	s.untilReleasing("web:" + tag)
+}
+
+// untilReleasing waits until the release of an image rests at its first step.
+func (s *scenario) untilReleasing(image string) {
+	s.Helper()
+	s.until("the release of "+image+" rests at its first step", func(st record.State) bool {
 		r, d := st.Rollout(web), st.Deployment(web)
 		_, latest := st.Sets(d)
-		return latest != nil && d.Spec.Template.Spec.Containers[0].Image == "web:"+tag &&
+		return latest != nil && d.Spec.Template.Spec.Containers[0].Image == image &&
 			r.Status.CanaryStatus != nil && r.Status.CanaryStatus.CurrentStepIndex == 1 &&
 			r.Status.CanaryStatus.CurrentStepState == v1beta1.CanaryStepStatePaused &&
 			r.Status.CanaryStatus.PodTemplateHash == latest.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
