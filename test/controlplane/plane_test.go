@@ -51,6 +51,7 @@ func TestPodsBehaveAsTheirImageSays(t *testing.T) {
 }
 
 func deploymentBecomesAvailable(t *testing.T, c kubernetes.Interface) {
+	t.Helper()
 	d := deployment("web", "web:v1", 3)
 	create(t, c.AppsV1().Deployments("default").Create, d)
 	list := cache.NewListWatchFromClient(c.AppsV1().RESTClient(), "deployments", "default", named(d.Name))
@@ -58,6 +59,7 @@ func deploymentBecomesAvailable(t *testing.T, c kubernetes.Interface) {
 }
 
 func failedStaysUnready(t *testing.T, c kubernetes.Interface) {
+	t.Helper()
 	create(t, c.CoreV1().Pods("default").Create, pod("bad", "registry:5000/failed/app:v2-failed"))
 	got := untilPod(t, c, "bad", running)
 	if isTrue(got, corev1.PodReady) || got.Status.ContainerStatuses[0].Ready {
@@ -68,6 +70,7 @@ func failedStaysUnready(t *testing.T, c kubernetes.Interface) {
 }
 
 func slowBecomesReady(t *testing.T, c kubernetes.Interface) {
+	t.Helper()
 	slow := pod("slow", "web:v2-slow")
 	slow.Annotations = map[string]string{stages.ReadyAfter: "1500ms"}
 	create(t, c.CoreV1().Pods("default").Create, slow)
@@ -79,6 +82,7 @@ func slowBecomesReady(t *testing.T, c kubernetes.Interface) {
 }
 
 func crashBecomesUnready(t *testing.T, c kubernetes.Interface) {
+	t.Helper()
 	crash := pod("crash", "web:v2-crash")
 	crash.Annotations = map[string]string{stages.CrashAfter: "500ms"}
 	create(t, c.CoreV1().Pods("default").Create, crash)
@@ -90,6 +94,7 @@ func crashBecomesUnready(t *testing.T, c kubernetes.Interface) {
 }
 
 func imageChangesInPlace(t *testing.T, c kubernetes.Interface) {
+	t.Helper()
 	create(t, c.CoreV1().Pods("default").Create, pod("inplace", "web:v1"))
 	before := untilPod(t, c, "inplace", podReady).Status.ContainerStatuses[0]
 	setImage(t, c, "inplace", "web:v2")
@@ -107,6 +112,7 @@ func imageChangesInPlace(t *testing.T, c kubernetes.Interface) {
 }
 
 func gateHoldsBack(t *testing.T, c kubernetes.Interface) {
+	t.Helper()
 	const gate = "example.com/gate"
 	gated := pod("gated", "web:v1")
 	gated.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
@@ -130,6 +136,7 @@ func gateHoldsBack(t *testing.T, c kubernetes.Interface) {
 }
 
 func jobEnds(t *testing.T, c kubernetes.Interface) {
+	t.Helper()
 	for tag, end := range map[string]batchv1.JobConditionType{"v1": batchv1.JobComplete, "failed": batchv1.JobFailed} {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "job-" + tag}}
 		job.Spec.BackoffLimit = new(int32(0))
@@ -146,6 +153,7 @@ func jobEnds(t *testing.T, c kubernetes.Interface) {
 }
 
 func deletedIsGone(t *testing.T, c kubernetes.Interface) {
+	t.Helper()
 	create(t, c.CoreV1().Pods("default").Create, pod("brief", "web:v1"))
 	if got := untilPod(t, c, "brief", podReady); got.Status.PodIP == "" || got.Status.HostIP == "" {
 		t.Errorf("a ready pod has no address: %+v", got.Status)

@@ -4,22 +4,22 @@ import "testing"
 
 // ForTest starts a plane that lives as long as the test. The logs stay when the test fails, and the test
 // fails when a program of the plane ends by itself.
-func ForTest(t testing.TB, o Options) *Plane {
-	t.Helper()
-	p, err := Start(t.Context(), o)
+func ForTest(tb testing.TB, o Options) *Plane {
+	tb.Helper()
+	p, err := Start(tb.Context(), o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := p.Err(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
-		if t.Failed() {
+		if tb.Failed() {
 			p.Keep()
-			t.Logf("the logs of the control plane are in %s", p.folder.join(logsDir))
+			tb.Logf("the logs of the control plane are in %s", p.folder.join(logsDir))
 		}
 		if err := p.Stop(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return p

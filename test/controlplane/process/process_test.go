@@ -24,13 +24,13 @@ const parentVariable = "PROCESS_TEST_PARENT"
 
 func TestMain(m *testing.M) {
 	if log := os.Getenv(parentVariable); log != "" {
-		os.Exit(beParent(log))
+		os.Exit(beParent(context.Background(), log)) //nolint:forbidigo // this is the main of a process
 	}
 	os.Exit(m.Run())
 }
 
-func beParent(log string) int {
-	p, err := Start(context.Background(), Spec{Name: "sleep", Path: "sleep", Args: []string{"600"}, Log: log})
+func beParent(ctx context.Context, log string) int {
+	p, err := Start(ctx, Spec{Name: "sleep", Path: "sleep", Args: []string{"600"}, Log: log})
 	if err != nil {
 		return 1
 	}

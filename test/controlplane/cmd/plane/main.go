@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 
@@ -26,8 +27,17 @@ func main() {
 	cancel()
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "plane:", err) // there is nobody else to tell
-		os.Exit(1)
+		os.Exit(code(err))
 	}
+}
+
+// code is that of the command that `run` ran, if it is the reason.
+func code(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+		return exit.ExitCode()
+	}
+	return 1
 }
 
 // options are the flags of all commands.
@@ -47,7 +57,8 @@ func command(ctx context.Context, args []string) error {
 		"supervise": supervise, // what up starts
 	}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return errors.New("which command?\n" + usage)
+		_, _ = io.WriteString(os.Stderr, usage) // there is nobody else to tell
+		return errors.New("which command?")
 	}
 	o := options{out: os.Stdout}
 	fs := flag.NewFlagSet("plane "+args[0], flag.ContinueOnError)

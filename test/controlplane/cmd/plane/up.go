@@ -74,7 +74,7 @@ func startSupervisor(ctx context.Context, o options) error {
 	if err := os.MkdirAll(o.dir, 0o750); err != nil {
 		return fmt.Errorf("starting a supervisor: %w", err)
 	}
-	log, err := os.Create(filepath.Join(o.dir, supervisorLog)) //nolint:gosec // in the folder that the user chose
+	log, err := os.Create(filepath.Join(o.dir, supervisorLog))
 	if err != nil {
 		return fmt.Errorf("starting a supervisor: %w", err)
 	}
@@ -101,10 +101,13 @@ func startSupervisor(ctx context.Context, o options) error {
 	if err != nil {
 		return fmt.Errorf("waiting for the supervisor's report: %w", err)
 	}
-	if string(told) == started {
+	switch string(told) {
+	case started:
 		return cmd.Process.Release()
+	case "":
+		return fmt.Errorf("the supervisor ended and said nothing; log: %s", log.Name())
 	}
-	return errors.Join(errors.New(string(told)), ctx.Err())
+	return errors.New(string(told))
 }
 
 // started is the report of a supervisor whose plane is up; any other is an error.
@@ -115,6 +118,7 @@ func supervise(ctx context.Context, o options) error {
 	// The programs must not get it: whoever reads the report waits until the last copy is closed.
 	syscall.CloseOnExec(report)
 	reporter := os.NewFile(report, "report")
+	defer func() { _ = os.Remove(filepath.Join(o.dir, pidFile)) }() // it may not have come to be
 	p, err := startAll(ctx, o)
 	word := started
 	if err != nil {
@@ -126,7 +130,7 @@ func supervise(ctx context.Context, o options) error {
 		return err
 	}
 	err = p.Wait(ctx)
-	return errors.Join(err, os.Remove(filepath.Join(o.dir, pidFile)), p.Stop())
+	return errors.Join(err, p.Stop())
 }
 
 func startAll(ctx context.Context, o options) (*controlplane.Plane, error) {
