@@ -34,7 +34,7 @@ func unsupported(w World) bool { return w.Unsupported != "" }
 func noWorkload(w World) bool  { return w.Workload == nil }
 func stale(w World) bool       { return !w.Workload.Fresh }
 func wait(w World, d *draft)   { d.again(w.Workload.Again) }
-func caught(w World) bool      { return w.Workload.InProgress }
+func caught(w World) bool      { return w.Workload.InProgress || abandoned(w) }
 func progressing(w World) bool { return w.Rollout.Status.Phase == v1beta1.RolloutPhaseProgressing }
 func disabling(w World) bool   { return w.Rollout.Status.Phase == v1beta1.RolloutPhaseDisabling }
 func disabled(w World) bool    { return w.Rollout.Spec.Disabled }
