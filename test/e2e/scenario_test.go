@@ -92,6 +92,14 @@ func (s *scenario) until(what string, condition func(record.State) bool) {
 // deployment creates a Deployment and waits until all of it is ready.
 func (s *scenario) deployment(replicas int32, surge, unavailable string, edits ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	s.Helper()
+	d := s.newDeployment(replicas, surge, unavailable, edits...)
+	s.must(s.client.Create(s.ctx, d))
+	s.untilWhole()
+	return d
+}
+
+// newDeployment is what deployment creates.
+func (s *scenario) newDeployment(replicas int32, surge, unavailable string, edits ...func(*appsv1.Deployment)) *appsv1.Deployment {
 	maxSurge, maxUnavailable := intstr.Parse(surge), intstr.Parse(unavailable)
 	labels := map[string]string{"app": web}
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: web, Namespace: s.ns}}
@@ -104,8 +112,6 @@ func (s *scenario) deployment(replicas int32, surge, unavailable string, edits .
 	for _, edit := range edits {
 		edit(d)
 	}
-	s.must(s.client.Create(s.ctx, d))
-	s.untilWhole()
 	return d
 }
 

@@ -19,13 +19,15 @@ import (
 var changing = map[string]bool{"create": true, "update": true, "patch": true, "delete": true}
 
 // Writes returns what the operator has changed in a namespace since a moment, events apart, from
-// the API server's audit log. Requests that were refused changed nothing.
+// the API server's audit log. Requests that were refused changed nothing. An object that is created
+// again under its old name counts as another one, its creation apart.
 func Writes(auditLog, ns string, since time.Time) (writes []record.Write, err error) {
 	f, err := os.Open(auditLog) //nolint:gosec // the plane's own file
 	if err != nil {
 		return nil, fmt.Errorf("reading the audit log: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	created := map[string]int{}
 	for r := bufio.NewReader(f); ; {
 		text, err := r.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -38,9 +40,16 @@ func Writes(auditLog, ns string, since time.Time) (writes []record.Write, err er
 		if err := json.Unmarshal(text, &e); err != nil {
 			return nil, fmt.Errorf("reading the audit log: %w", err)
 		}
-		if w, ours := written(e, ns, since); ours {
-			writes = append(writes, w)
+		w, ours := written(e, ns, since)
+		switch {
+		case !ours:
+			continue
+		case e.Verb == "create":
+			created[w.Object]++
+		case created[w.Object] > 1:
+			w.Object += fmt.Sprintf(" (%d)", created[w.Object])
 		}
+		writes = append(writes, w)
 	}
 }
 
