@@ -54,17 +54,13 @@ programs: ## Build the control plane's programs, once per machine
 ##@ Change it
 
 .PHONY: generate
-generate: $(BIN)/controller-gen ## Write deepcopy, CRDs, RBAC, webhooks and apply configurations
-	@true
+generate: tools ## Write deepcopy, CRDs, RBAC, webhooks and apply configurations
+	@config/tools/generate
 
 .PHONY: verify
 verify: tools ## Check that generated files are fresh and the code is clean
-	@true
+	@.ci/verify
 
 .PHONY: tools
-tools: $(BIN)/controller-gen $(BIN)/golangci-lint ## Build the generators and linters, once per checkout
-
-$(BIN)/controller-gen $(BIN)/golangci-lint: config/tools/go.mod config/tools/go.sum
-	@echo "building $(notdir $@) (minutes when it was never built on this machine)"
-	@GOBIN=$(BIN) go -C config/tools install tool
-	@touch $(BIN)/controller-gen $(BIN)/golangci-lint
+tools: ## Build the generators and linters, once per machine
+	@config/tools/install
