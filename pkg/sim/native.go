@@ -79,7 +79,7 @@ func (c *Cluster) syncLatest(d *appsv1.Deployment, latest *appsv1.ReplicaSet) (b
 }
 
 func revisionOf(rs *appsv1.ReplicaSet) int {
-	n, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/revision"]) //nolint:errcheck // absent is 0
+	n, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/revision"]) // absent is 0
 	return n
 }
 
@@ -168,7 +168,7 @@ func share(d *appsv1.Deployment, sets []*appsv1.ReplicaSet, missing int32) plan.
 	})
 	sizes, added := make([]int32, len(sets)), int32(0)
 	for i, rs := range sets {
-		before, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/max-replicas"]) //nolint:errcheck // written by desire
+		before, _ := strconv.Atoi(rs.Annotations["deployment.kubernetes.io/max-replicas"]) // written by desire
 		fraction := (float64(*rs.Spec.Replicas)*float64(*d.Spec.Replicas+limits(d).Surge))/float64(max(before, 1)) - float64(*rs.Spec.Replicas)
 		portion := int32(fraction + 0.5)
 		if fraction < 0 {

@@ -36,7 +36,9 @@ func Supported() Table {
 		{
 			deployments, v1beta1.PartitionRollingStyle,
 			func() plan.Object { return &appsv1.Deployment{} },
-			driver.Needs{ReplicaSets: true, Pods: true}, deployment.Partition{}, deployment.Partition{},
+			driver.Needs{ReplicaSets: true, Pods: true},
+			deployment.Partition{},
+			deployment.Partition{},
 		},
 	}
 }

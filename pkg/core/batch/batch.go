@@ -59,8 +59,9 @@ func Want(w World) Order {
 		return progress(w, status)
 	case v1beta1.RolloutPhaseFinalizing:
 		return Order{Verb: Restore, Promote: w.Release.Spec.ReleasePlan.BatchPartition == nil, From: claimant(w)}
+	default:
+		return Order{Verb: Rest}
 	}
-	return Order{Verb: Rest}
 }
 
 // claimant is the BatchRelease whose claim a restore ends.

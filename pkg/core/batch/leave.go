@@ -20,8 +20,10 @@ func leave(w World, s v1beta1.BatchReleaseStatus) v1beta1.BatchReleaseStatus {
 		if w.Workload == nil || w.Workload.Fresh {
 			s.Phase = v1beta1.RolloutPhaseCompleted
 		}
+		return s
+	default:
+		return s
 	}
-	return s
 }
 
 func claimed(w World, s v1beta1.BatchReleaseStatus) v1beta1.BatchReleaseStatus {

@@ -35,22 +35,30 @@ func anyWorld(t *rapid.T) World {
 		}
 	}
 	r.Annotations = map[string]string{v1beta1.RolloutHashAnnotation: Hash(r)}
-	r.Status.Phase = rapid.SampledFrom([]v1beta1.RolloutPhase{"", "Nonsense", v1beta1.RolloutPhaseInitial, v1beta1.RolloutPhaseHealthy,
-		v1beta1.RolloutPhaseProgressing, v1beta1.RolloutPhaseTerminating, v1beta1.RolloutPhaseDisabled, v1beta1.RolloutPhaseDisabling}).Draw(t, "phase")
-	if why := rapid.SampledFrom([]string{"", "Nonsense", v1beta1.ProgressingReasonInitializing, v1beta1.ProgressingReasonInRolling, v1beta1.ProgressingReasonPaused,
-		v1beta1.ProgressingReasonFinalising, v1beta1.ProgressingReasonCancelling, v1beta1.ProgressingReasonCompleted}).Draw(t, "reason"); why != "" {
+	r.Status.Phase = rapid.SampledFrom([]v1beta1.RolloutPhase{
+		"", "Nonsense", v1beta1.RolloutPhaseInitial, v1beta1.RolloutPhaseHealthy,
+		v1beta1.RolloutPhaseProgressing, v1beta1.RolloutPhaseTerminating, v1beta1.RolloutPhaseDisabled, v1beta1.RolloutPhaseDisabling,
+	}).Draw(t, "phase")
+	if why := rapid.SampledFrom([]string{
+		"", "Nonsense", v1beta1.ProgressingReasonInitializing, v1beta1.ProgressingReasonInRolling, v1beta1.ProgressingReasonPaused,
+		v1beta1.ProgressingReasonFinalising, v1beta1.ProgressingReasonCancelling, v1beta1.ProgressingReasonCompleted,
+	}).Draw(t, "reason"); why != "" {
 		r.Status.Conditions = []v1beta1.RolloutCondition{{Type: v1beta1.RolloutConditionProgressing, Status: "True", Reason: why}}
 	}
 	if rapid.Bool().Draw(t, "has sub-status") {
 		c := &v1beta1.CanaryStatus{CanaryRevision: rapid.SampledFrom([]string{"", "v1", "v2"}).Draw(t, "canary revision")}
 		c.CurrentStepIndex = rapid.Int32Range(-2, 7).Draw(t, "index")
 		c.NextStepIndex = rapid.Int32Range(-2, 7).Draw(t, "next index")
-		c.CurrentStepState = rapid.SampledFrom([]v1beta1.CanaryStepState{"", "Nonsense", v1beta1.CanaryStepStateInit, v1beta1.CanaryStepStateUpgrade,
+		c.CurrentStepState = rapid.SampledFrom([]v1beta1.CanaryStepState{
+			"", "Nonsense", v1beta1.CanaryStepStateInit, v1beta1.CanaryStepStateUpgrade,
 			v1beta1.CanaryStepStateTrafficRouting, v1beta1.CanaryStepStateMetricsAnalysis, v1beta1.CanaryStepStatePaused,
-			v1beta1.CanaryStepStateReady, v1beta1.CanaryStepStateCompleted}).Draw(t, "state")
+			v1beta1.CanaryStepStateReady, v1beta1.CanaryStepStateCompleted,
+		}).Draw(t, "state")
 		c.RolloutHash = rapid.SampledFrom([]string{"", "other", Hash(r)}).Draw(t, "hash")
-		c.FinalisingStep = rapid.SampledFrom([]v1beta1.FinalisingStepType{"", "Nonsense", v1beta1.FinalisingStepResumeWorkload,
-			v1beta1.FinalisingStepReleaseWorkloadControl, v1beta1.FinalisingStepEnd}).Draw(t, "finalising")
+		c.FinalisingStep = rapid.SampledFrom([]v1beta1.FinalisingStepType{
+			"", "Nonsense", v1beta1.FinalisingStepResumeWorkload,
+			v1beta1.FinalisingStepReleaseWorkloadControl, v1beta1.FinalisingStepEnd,
+		}).Draw(t, "finalising")
 		r.Status.CanaryStatus = c
 	}
 	w := World{Rollout: r, Now: time.Unix(1000, 0)}

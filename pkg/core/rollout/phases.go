@@ -57,9 +57,9 @@ func terminate(w World, d *draft) {
 		return
 	}
 	d.Status.Message = "Rollout is in terminating"
-	set(w, d, v1beta1.RolloutConditionTerminating, corev1.ConditionTrue, v1beta1.TerminatingReasonInTerminating, d.Status.Message)
+	set(w, d, condition.New(v1beta1.RolloutConditionTerminating, corev1.ConditionTrue, v1beta1.TerminatingReasonInTerminating, d.Status.Message))
 	if w.Rollout.Status.Phase == v1beta1.RolloutPhaseTerminating && finalise(w, d, byDeletion) {
-		set(w, d, v1beta1.RolloutConditionTerminating, corev1.ConditionFalse, v1beta1.TerminatingReasonCompleted, "Rollout has been terminated")
+		set(w, d, condition.New(v1beta1.RolloutConditionTerminating, corev1.ConditionFalse, v1beta1.TerminatingReasonCompleted, "Rollout has been terminated"))
 	}
 }
 
@@ -119,7 +119,7 @@ func begin(w World, d *draft) {
 
 func initializing(w World, d *draft, message string) {
 	d.Status.Message = message
-	set(w, d, v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonInitializing, message)
+	set(w, d, condition.New(v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonInitializing, message))
 }
 
 // rest is the state between releases.
@@ -156,6 +156,4 @@ func refresh(w World, c *v1beta1.CanaryStatus) {
 	c.ObservedWorkloadGeneration = w.Workload.Generation
 }
 
-func set(w World, d *draft, t v1beta1.RolloutConditionType, status corev1.ConditionStatus, reason, message string) {
-	condition.Set(&d.Status, condition.New(t, status, reason, message), w.Now)
-}
+func set(w World, d *draft, c v1beta1.RolloutCondition) { condition.Set(&d.Status, c, w.Now) }

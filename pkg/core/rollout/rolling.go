@@ -111,7 +111,7 @@ func begun(w World) *v1beta1.CanaryStatus {
 
 func inRolling(w World, d *draft) {
 	d.Status.Message = "Rollout is in Progressing"
-	set(w, d, v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonInRolling, d.Status.Message)
+	set(w, d, condition.New(v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonInRolling, d.Status.Message))
 }
 
 // cancel goes back to the stable revision.
@@ -124,14 +124,14 @@ func cancel(w World, d *draft) {
 	c.ObservedRolloutID = releaseID(w)
 	moved(w, c)
 	d.Status.Message = "The workload has been rolled back and the rollout process will be canceled"
-	set(w, d, v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonCancelling, d.Status.Message)
+	set(w, d, condition.New(v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonCancelling, d.Status.Message))
 	d.tell("workload has been rollback, then rollout is canceled")
 }
 
 // pause freezes the step; batches that were ordered already go on.
 func pause(w World, d *draft) {
 	d.Status.Message = "Rollout has been paused, you can resume it by kube-cli"
-	set(w, d, v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonPaused, d.Status.Message)
+	set(w, d, condition.New(v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonPaused, d.Status.Message))
 	observeRelease(w, sub(&d.Status))
 }
 
@@ -193,7 +193,7 @@ func nearest(w World, current int32) int32 {
 
 func finish(w World, d *draft) {
 	d.Status.Message = "Rollout has been completed and some closing work is being done"
-	set(w, d, v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonFinalising, d.Status.Message)
+	set(w, d, condition.New(v1beta1.RolloutConditionProgressing, corev1.ConditionTrue, v1beta1.ProgressingReasonFinalising, d.Status.Message))
 }
 
 // goOn returns to the release when the workload was changed again while it was being ended: the
@@ -212,8 +212,8 @@ func end(w World, d *draft) {
 	if !finalise(w, d, why) {
 		return
 	}
-	set(w, d, v1beta1.RolloutConditionProgressing, corev1.ConditionFalse, v1beta1.ProgressingReasonCompleted, message)
-	set(w, d, v1beta1.RolloutConditionSucceeded, succeeded, "", "")
+	set(w, d, condition.New(v1beta1.RolloutConditionProgressing, corev1.ConditionFalse, v1beta1.ProgressingReasonCompleted, message))
+	set(w, d, condition.New(v1beta1.RolloutConditionSucceeded, succeeded, "", ""))
 	d.Status.Message = message
 	over(sub(&d.Status))
 	rest(w, d)

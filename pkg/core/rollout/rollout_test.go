@@ -247,8 +247,11 @@ func TestEveryEndingLetsGoInOrder(t *testing.T) {
 		"success":  {done, []string{"unmark", "finish WaitResume", "drop"}, v1beta1.RolloutPhaseHealthy, "True"},
 		"rollback": {back, []string{"unmark", "finish Immediate", "drop"}, v1beta1.RolloutPhaseHealthy, "False"},
 		"disabled": {func(w *World) { w.Rollout.Spec.Disabled = true }, []string{"unmark", "finish Immediate", "drop"}, v1beta1.RolloutPhaseDisabled, ""},
-		"deleted": {func(w *World) { w.Rollout.DeletionTimestamp = new(metav1.Now()) },
-			[]string{"unmark", "finish Immediate", "drop", "unlabel", "finalizer"}, v1beta1.RolloutPhaseTerminating, ""},
+		"deleted": {
+			func(w *World) { w.Rollout.DeletionTimestamp = new(metav1.Now()) },
+			[]string{"unmark", "finish Immediate", "drop", "unlabel", "finalizer"},
+			v1beta1.RolloutPhaseTerminating, "",
+		},
 		"disabled before anything was released": {func(w *World) {
 			w.Rollout.Spec.Disabled, w.Release, w.Workload.Owner = true, nil, nil
 			w.Rollout.Status = v1beta1.RolloutStatus{Phase: v1beta1.RolloutPhaseHealthy}

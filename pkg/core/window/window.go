@@ -89,5 +89,5 @@ func Resolve(surge, unavailable *intstr.IntOrString, replicas int32) Limits {
 	if s == 0 && u == 0 {
 		u = 1
 	}
-	return Limits{Surge: int32(s), Unavailable: min(int32(u), replicas)} //nolint:gosec // both are derived from int32 counts
+	return Limits{Surge: int32(s), Unavailable: min(int32(u), replicas)}
 }

@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -85,7 +86,7 @@ func (v view) lastWrite() time.Time {
 	last := v.d.CreationTimestamp.Time
 	fields := v.d.ManagedFields
 	for _, rs := range v.sets() {
-		fields = append(fields[:len(fields):len(fields)], rs.ManagedFields...)
+		fields = append(slices.Clip(fields), rs.ManagedFields...)
 	}
 	for _, f := range fields {
 		if f.Time != nil && f.Time.After(last) {

@@ -1,9 +1,8 @@
 package deployment
 
 import (
-	"k8s.io/apimachinery/pkg/util/intstr"
-
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kruise-rollout/kruise-rollout/apis/rollouts/v1beta1"
 	"github.com/kruise-rollout/kruise-rollout/pkg/core/window"
