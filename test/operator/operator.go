@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,7 +52,7 @@ func Install(ctx context.Context, plane *controlplane.Plane, binary string) (*Op
 		return nil, err
 	}
 	if binary == "" {
-		if binary, err = build(ctx, plane.Dir()); err != nil {
+		if binary, err = build(ctx, plane.File("manager")); err != nil {
 			return nil, err
 		}
 	}
@@ -85,8 +84,7 @@ func (o *Operator) Kill() error { return o.Plane.KillProgram(Program) }
 func (o *Operator) Log() string { return o.spec.Log }
 
 // build compiles the operator of this checkout.
-func build(ctx context.Context, dir string) (string, error) {
-	binary := filepath.Join(dir, "manager")
+func build(ctx context.Context, binary string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/kruise-rollout/kruise-rollout") //nolint:gosec // fixed words
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the operator: %w\n%s", err, out)
@@ -111,7 +109,7 @@ func processSpec(ctx context.Context, plane *controlplane.Plane, binary string) 
 			"KUBECONFIG=" + plane.OperatorKubeconfig(),
 			"WEBHOOK_HOST=127.0.0.1",
 			"WEBHOOK_PORT=" + strconv.Itoa(ports[0]),
-			"WEBHOOK_CERT_DIR=" + filepath.Join(plane.Dir(), "webhook-certs"),
+			"WEBHOOK_CERT_DIR=" + plane.File("webhook-certs"),
 			"POD_NAMESPACE=" + namespace,
 		},
 		Log:   plane.Log(Program),
