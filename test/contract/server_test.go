@@ -156,7 +156,7 @@ func (a api) updateBlueGreen(t *testing.T) {
 	do(t, a.Get(t.Context(), client.ObjectKeyFromObject(stored), seen))
 	seen.Labels = map[string]string{"a": "b"}
 	do(t, a.Update(t.Context(), seen))
-	do(t, a.Patch(t.Context(), seen, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"c":"d"}}}`)))) //nolint:forbidigo // as a client sends it
+	do(t, a.Patch(t.Context(), seen, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"c":"d"}}}`))))
 
 	got := &v1beta1.Rollout{}
 	do(t, a.Get(t.Context(), client.ObjectKeyFromObject(stored), got))
@@ -233,7 +233,7 @@ func (a api) approve(t *testing.T) {
 	do(t, a.Status().Update(t.Context(), stored))
 
 	patch := []byte(`{"status":{"canaryStatus":{"currentStepState":"StepReady"}}}`)
-	do(t, a.Status().Patch(t.Context(), r, client.RawPatch(types.MergePatchType, patch))) //nolint:forbidigo // as a client sends it
+	do(t, a.Status().Patch(t.Context(), r, client.RawPatch(types.MergePatchType, patch)))
 
 	got := &v1beta1.Rollout{}
 	do(t, a.Get(t.Context(), client.ObjectKeyFromObject(r), got))
@@ -249,7 +249,7 @@ func (a api) apply(t *testing.T) {
 	r := &v1alpha1.Rollout{ObjectMeta: named("applied")}
 	var versions []string
 	for range 3 {
-		do(t, a.Patch(t.Context(), r, client.RawPatch(types.ApplyPatchType, manifest), client.FieldOwner("gitops"))) //nolint:forbidigo // as a client sends it
+		do(t, a.Patch(t.Context(), r, client.RawPatch(types.ApplyPatchType, manifest), client.FieldOwner("gitops")))
 		versions = append(versions, r.ResourceVersion)
 	}
 	if versions[0] != versions[2] {

@@ -24,7 +24,7 @@ const parentVariable = "PROCESS_TEST_PARENT"
 
 func TestMain(m *testing.M) {
 	if log := os.Getenv(parentVariable); log != "" {
-		os.Exit(beParent(context.Background(), log)) //nolint:forbidigo // this is the main of a process
+		os.Exit(beParent(context.Background(), log))
 	}
 	os.Exit(m.Run())
 }

@@ -22,7 +22,7 @@ const usage = `usage:
 `
 
 func main() {
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // main begins it
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := command(ctx, os.Args[1:])
 	cancel()
 	if err != nil {
