@@ -35,8 +35,8 @@ type way struct {
 var ways = []way{{"PUT", put}, {"SSA", serverSideApply}, {"kubectl-apply", kubectlApply}}
 
 // git returns the Deployment as it stands in Git: nothing of the cluster's, nothing of ours.
-func (s *scenario) git(replicas int32, surge, unavailable, tag string) *appsv1.Deployment {
-	return s.newDeployment(replicas, surge, unavailable, image(tag))
+func (s *scenario) git(replicas int32, tag string) *appsv1.Deployment {
+	return s.newDeployment(replicas, "25%", "25%", image(tag))
 }
 
 // put replaces the whole object, whatever is there.
@@ -145,12 +145,12 @@ func TestKR21FullUpdateIsGated(t *testing.T) {
 			owner := s.deployment(10, "25%", "25%")
 			s.rollout("20%", "100%")
 			for range 2 {
-				s.must(way.send(s.ctx, s, s.git(10, "25%", "25%", "v2")))
+				s.must(way.send(s.ctx, s, s.git(10, "v2")))
 			}
 			s.gated("v2")
 			before := s.rolloutStatus()
 			for range 2 {
-				s.must(way.send(s.ctx, s, s.git(10, "25%", "25%", "v2")))
+				s.must(way.send(s.ctx, s, s.git(10, "v2")))
 			}
 			d := s.live()
 			assert.True(t, d.Spec.Paused, "held in the middle of the release too")
@@ -177,12 +177,12 @@ func (s *scenario) rolloutStatus() v1beta1.RolloutStatus {
 func TestKR21ForcedApplyDropsOurLabel(t *testing.T) {
 	t.Parallel()
 	s := begin(t, shared)
-	labelled := s.git(10, "25%", "25%", "v1")
+	labelled := s.git(10, "v1")
 	labelled.Labels = map[string]string{v1beta1.WorkloadTypeLabel: string(v1beta1.DeploymentType)}
 	s.must(serverSideApply(s.ctx, s, labelled))
 	s.untilWhole()
 	s.rollout("20%", "100%")
-	s.must(serverSideApply(s.ctx, s, s.git(10, "25%", "25%", "v2")))
+	s.must(serverSideApply(s.ctx, s, s.git(10, "v2")))
 	s.gated("v2")
 }
 
@@ -241,7 +241,7 @@ func TestKR23SyncedByAnAgent(t *testing.T) {
 	s := begin(t, shared)
 	owner := s.deployment(10, "25%", "25%")
 	s.rollout("20%", "50%", "100%")
-	want := s.git(10, "25%", "25%", "v2")
+	want := s.git(10, "v2")
 	want.Labels = map[string]string{"agent": "yes"}
 	want.Annotations = map[string]string{"agent/uid": "1"}
 	stop := s.resync(100*time.Millisecond, func(ctx context.Context) error {
@@ -301,12 +301,10 @@ func TestDryRunTellsTheSameAndChangesNothing(t *testing.T) {
 	s.must(s.client.Update(s.ctx, dry, client.DryRunAll))
 	assert.Equal(t, before, s.live(), "a dry run changes nothing")
 	assert.Equal(t, v1beta1.RolloutPhaseHealthy, s.status().Phase)
-	real := before.DeepCopy()
-	image("v2")(real)
-	s.must(s.client.Update(s.ctx, real))
-	assert.Equal(t, real.Spec, dry.Spec)
-	assert.Equal(t, real.Labels, dry.Labels)
-	assert.Equal(t, real.Annotations, dry.Annotations)
+	sent := s.update(image("v2"))
+	assert.Equal(t, sent.Spec, dry.Spec)
+	assert.Equal(t, sent.Labels, dry.Labels)
+	assert.Equal(t, sent.Annotations, dry.Annotations)
 	s.untilReleasing("web:v2")
 
 	dry = s.live()
@@ -323,7 +321,7 @@ func TestKR02NeighborsWithTheSameSelector(t *testing.T) {
 	owner := s.deployment(10, "25%", "25%")
 	neighbors := map[string]int32{"neighbor-b": 0, "neighbor-c": 0, "neighbor-d": 2}
 	for name, replicas := range neighbors {
-		d := s.git(replicas, "25%", "25%", name)
+		d := s.git(replicas, name)
 		d.Name = name
 		s.must(s.client.Create(s.ctx, d))
 	}
@@ -378,14 +376,14 @@ func TestKR25RollbackByApplyingTheOldManifest(t *testing.T) {
 			t.Run(strings.ReplaceAll(name, " ", "-")+"/"+way.name, func(t *testing.T) {
 				t.Parallel()
 				s := begin(t, shared)
-				s.must(way.create(s.ctx, s, s.git(10, "25%", "25%", "v1")))
+				s.must(way.create(s.ctx, s, s.git(10, "v1")))
 				s.untilWhole()
 				s.rollout("20%", "50%", "100%")
 				owner := s.live()
-				s.must(way.send(s.ctx, s, s.git(10, "25%", "25%", "v2-slow")))
+				s.must(way.send(s.ctx, s, s.git(10, "v2-slow")))
 				s.untilReleasing("web:v2-slow")
 				prepare(s)
-				s.must(way.send(s.ctx, s, s.git(10, "25%", "25%", "v1")))
+				s.must(way.send(s.ctx, s, s.git(10, "v1")))
 				s.untilPhase(v1beta1.RolloutPhaseHealthy)
 				assert.Equal(t, corev1.ConditionFalse, condition.Get(s.status(), v1beta1.RolloutConditionSucceeded).Status)
 				s.untilWhole()
@@ -411,14 +409,14 @@ func TestKR04ReappliedThroughTheWholeRelease(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			s := begin(t, shared)
-			s.must(way.create(s.ctx, s, s.git(10, "25%", "25%", "v0")))
+			s.must(way.create(s.ctx, s, s.git(10, "v0")))
 			s.untilWhole()
 			s.rollout("20%", "50%", "100%")
 			owner := s.live()
 			for i := range iterations {
 				tag := "v" + string(rune('1'+i))
 				stop := s.resync(300*time.Millisecond, func(ctx context.Context) error {
-					return way.send(ctx, s, s.git(10, "25%", "25%", tag))
+					return way.send(ctx, s, s.git(10, tag))
 				})
 				s.untilReleasing("web:" + tag)
 				assert.Equal(t, record.Counts{New: 2, NewReady: 2, Old: 8, OldReady: 8}, s.counts())
@@ -430,7 +428,7 @@ func TestKR04ReappliedThroughTheWholeRelease(t *testing.T) {
 				assert.Equal(t, corev1.ConditionTrue, condition.Get(s.status(), v1beta1.RolloutConditionSucceeded).Status)
 				s.untilWhole()
 				s.plain(owner)
-				s.must(way.send(s.ctx, s, s.git(10, "25%", "25%", tag)))
+				s.must(way.send(s.ctx, s, s.git(10, tag)))
 				assert.Positive(t, stop())
 				s.plain(owner)
 			}

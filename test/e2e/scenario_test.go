@@ -132,19 +132,18 @@ func (s *scenario) untilWhole() {
 
 // rollout attaches a Rollout in partition style, one step for each share, all waiting for approval;
 // and waits until it is Healthy.
-func (s *scenario) rollout(shares ...string) *v1beta1.Rollout {
+func (s *scenario) rollout(shares ...string) {
 	s.Helper()
-	return s.rolloutOf(stepsOf(shares...)...)
+	s.rolloutOf(stepsOf(shares...)...)
 }
 
 // rolloutOf is rollout for any kind of steps.
-func (s *scenario) rolloutOf(steps ...v1beta1.CanaryStep) *v1beta1.Rollout {
+func (s *scenario) rolloutOf(steps ...v1beta1.CanaryStep) {
 	s.Helper()
 	r := s.newRollout()
 	r.Spec.Strategy.Canary.Steps = steps
 	s.must(s.client.Create(s.ctx, r))
 	s.untilPhase(v1beta1.RolloutPhaseHealthy)
-	return r
 }
 
 func (s *scenario) newRollout(shares ...string) *v1beta1.Rollout {

@@ -26,6 +26,8 @@ type Rules struct {
 	AnySize bool
 	// AnyAvailability lets ready pods be too few: the test itself makes them unready.
 	AnyAvailability bool
+	// AnyStrategy lets a Deployment have strategy Recreate: its user wrote it.
+	AnyStrategy bool
 }
 
 // replay is what an invariant sees: the state after each stored version, in order.
@@ -63,7 +65,7 @@ func (r replay) after(e Entry, before client.Object, rules Rules) []string {
 		r.order(ro)
 	}
 	for _, d := range All[*appsv1.Deployment](r.state) {
-		if d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
+		if !rules.AnyStrategy && d.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType {
 			violations = append(violations, fmt.Sprintf("invariant 5: Deployment %s has strategy Recreate", d.Name))
 		}
 		if !rules.AnySize {
