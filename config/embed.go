@@ -4,7 +4,7 @@ package config
 
 import "embed"
 
-// Files are the manifests: crd, rbac and webhook.
+// Files are the manifests, with the kustomizations that join them.
 //
 //go:embed crd/*.yaml rbac/*.yaml webhook/*.yaml samples/*.yaml
 var Files embed.FS

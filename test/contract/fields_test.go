@@ -21,7 +21,7 @@ const crdFolder = "../../config/crd"
 // crds reads what is shipped, by plural name.
 func crds(t *testing.T) map[string]*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(crdFolder, "*.yaml"))
+	files, err := filepath.Glob(filepath.Join(crdFolder, "rollouts.kruise.io_*.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,9 @@ import (
 	"github.com/kruise-rollout/kruise-rollout/webhooks/bootstrap"
 )
 
+// kustomization says, in each folder of manifests, which there are.
+const kustomization = "kustomization.yaml"
+
 // owner is the field manager of an installation.
 const owner = client.FieldOwner("install")
 
@@ -75,6 +78,9 @@ func Manifests(dir string) ([]*unstructured.Unstructured, error) {
 	}
 	var objects []*unstructured.Unstructured
 	for _, file := range files {
+		if file.Name() == kustomization {
+			continue
+		}
 		text, err := fs.ReadFile(config.Files, path.Join(dir, file.Name()))
 		if err != nil {
 			return nil, fmt.Errorf("reading config/%s/%s: %w", dir, file.Name(), err)
