@@ -22,15 +22,17 @@ import (
 
 	"github.com/kruise-rollout/kruise-rollout/apis/rollouts/v1alpha1"
 	"github.com/kruise-rollout/kruise-rollout/apis/rollouts/v1beta1"
+	"github.com/kruise-rollout/kruise-rollout/test/controlplane/programs"
 	"github.com/kruise-rollout/kruise-rollout/webhooks/conversion"
 )
 
 // apiServer starts an API server that knows the kinds and has them converted by us.
 func apiServer(t *testing.T) client.Client {
 	t.Helper()
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
-		t.Skip("KUBEBUILDER_ASSETS must name a folder with etcd and kube-apiserver")
-	}
+	finder, err := programs.New(os.Stderr)
+	do(t, err)
+	assets, err := finder.Assets(t.Context())
+	do(t, err)
 	scheme, registry := runtime.NewScheme(), crconversion.NewRegistry()
 	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, v1beta1.AddToScheme, apiextensionsv1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -53,7 +55,7 @@ func apiServer(t *testing.T) client.Client {
 		}
 		kinds = append(kinds, crd)
 	}
-	server := envtest.Environment{Scheme: scheme}
+	server := envtest.Environment{Scheme: scheme, BinaryAssetsDirectory: assets}
 	t.Cleanup(func() {
 		if err := server.Stop(); err != nil {
 			t.Error(err)
