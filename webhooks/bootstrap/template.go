@@ -20,7 +20,7 @@ const (
 	templateAnnotation = v1beta1.WebhookTemplateAnnotation
 	// writtenAnnotation holds the digest of the list this operator last wrote. A live list with
 	// another digest was installed since then and becomes the template.
-	writtenAnnotation = "rollouts.kruise.io/webhooks-written"
+	writtenAnnotation = v1beta1.WebhooksWrittenAnnotation
 )
 
 // hook reaches into either kind of webhook entry.

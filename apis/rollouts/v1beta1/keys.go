@@ -177,6 +177,11 @@ const RolloutNameLabel = "rollouts.kruise.io/rollout-name"
 // were shipped. Written and read by the bootstrap of the webhooks.
 const WebhookTemplateAnnotation = "template"
 
+// WebhooksWrittenAnnotation holds, on a webhook configuration, the digest of the list of webhooks that
+// the operator last wrote. Written and read by the bootstrap of the webhooks: a live list with another
+// digest is somebody's new template.
+const WebhooksWrittenAnnotation = "rollouts.kruise.io/webhooks-written"
+
 // What a release writes to a Deployment to keep the native controller from acting on its own. Users
 // and their tools know a held Deployment by these values.
 const (
