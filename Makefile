@@ -5,7 +5,8 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 
 BIN   := $(CURDIR)/bin
-PLANE := go run ./test/controlplane/cmd/plane
+# -trimpath everywhere: what is built once on a machine serves all its clones.
+PLANE := go run -trimpath ./test/controlplane/cmd/plane
 # Where `make up` keeps its control plane.
 UP    := $(CURDIR)/.local/up
 FOCUS ?= .
@@ -17,8 +18,11 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build ## Watch a real release on a real control plane
-	@go run ./test/demo
+demo: ## Watch two real releases on a real control plane
+	@echo "building the operator and the demo (minutes if Kubernetes was never compiled on this machine)"
+	@$(MAKE) build
+	@go build -trimpath -o $(BIN)/demo ./test/demo
+	@$(BIN)/demo --operator $(BIN)/manager
 
 .PHONY: up
 up: build ## Start a control plane with the operator and leave it running

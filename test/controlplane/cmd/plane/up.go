@@ -223,22 +223,3 @@ func supervisor(dir string) (*os.Process, error) {
 	}
 	return os.FindProcess(pid)
 }
-
-// welcome says how to use the plane.
-func welcome(ctx context.Context, o options) error {
-	finder, err := programs.New(o.out)
-	if err != nil {
-		return err
-	}
-	paths, err := finder.Find(ctx, "kubectl")
-	if err != nil {
-		return err
-	}
-	kubeconfig, err := filepath.Abs(filepath.Join(o.dir, "kubeconfig"))
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(o.out, "the control plane is up; to use it:\n  export KUBECONFIG=%s\n  alias kubectl=%s\n",
-		kubeconfig, paths["kubectl"])
-	return err
-}
