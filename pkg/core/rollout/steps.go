@@ -137,7 +137,7 @@ func batchReady(w World, c *v1beta1.CanaryStatus) (string, time.Duration) {
 func approved(w World, c *v1beta1.CanaryStatus) (string, time.Duration) {
 	step := w.stepAt(c.CurrentStepIndex)
 	switch {
-	case c.CurrentStepIndex >= w.last() && step.Replicas != nil && share.Whole(*step.Replicas):
+	case nothingToDecide(w, c):
 		return "", 0
 	case step.Pause.Duration == nil:
 		return describe(w, c), 0
@@ -151,6 +151,12 @@ func approved(w World, c *v1beta1.CanaryStatus) (string, time.Duration) {
 	return "", 0
 }
 
+// nothingToDecide reports whether the release is at its last step and that one is for all pods.
+func nothingToDecide(w World, c *v1beta1.CanaryStatus) bool {
+	step := w.stepAt(c.CurrentStepIndex)
+	return c.CurrentStepIndex >= w.last() && step.Replicas != nil && share.Whole(*step.Replicas)
+}
+
 func upgrading(w World, c *v1beta1.CanaryStatus) string {
 	return fmt.Sprintf("Rollout is in step(%d/%d), and upgrade workload to new version", w.clamp(c.CurrentStepIndex), w.last())
 }
@@ -161,7 +167,7 @@ func describe(w World, c *v1beta1.CanaryStatus) string {
 	switch {
 	case c.CurrentStepState == v1beta1.CanaryStepStateUpgrade:
 		return upgrading(w, c)
-	case c.CurrentStepState != v1beta1.CanaryStepStatePaused:
+	case c.CurrentStepState != v1beta1.CanaryStepStatePaused || nothingToDecide(w, c):
 		return "Rollout is in Progressing"
 	case step.Pause.Duration == nil:
 		return fmt.Sprintf("Rollout is in step(%d/%d), and you need manually confirm to enter the next step", c.CurrentStepIndex, w.last())
