@@ -13,6 +13,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -27,9 +28,9 @@ const kustomization = "kustomization.yaml"
 // owner is the field manager of an installation.
 const owner = client.FieldOwner("install")
 
-// apply installs what an administrator would (CRDs, rights, webhook configurations) and waits
-// until the API server serves the CRDs.
-func (o *Operator) apply(ctx context.Context) error {
+// Apply installs what an administrator would (CRDs, rights, webhook configurations) and waits until
+// the API server at to serves the CRDs.
+func Apply(ctx context.Context, to *rest.Config, c client.Client) error {
 	ns := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace},
 	}}
@@ -42,15 +43,15 @@ func (o *Operator) apply(ctx context.Context) error {
 		objects = append(objects, found...)
 	}
 	for _, object := range objects {
-		if err := o.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), owner, client.ForceOwnership); err != nil {
+		if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), owner, client.ForceOwnership); err != nil {
 			return fmt.Errorf("installing %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
-	return o.established()
+	return established(to)
 }
 
 // established waits for the CRDs.
-func (o *Operator) established() error {
+func established(on *rest.Config) error {
 	manifests, err := Manifests("crd")
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (o *Operator) established() error {
 		crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1alpha1", Served: true}}
 		crds = append(crds, crd)
 	}
-	if err := envtest.WaitForCRDs(o.Plane.Config(), crds, envtest.CRDInstallOptions{}); err != nil {
+	if err := envtest.WaitForCRDs(on, crds, envtest.CRDInstallOptions{}); err != nil {
 		return fmt.Errorf("waiting for the CRDs to be served: %w", err)
 	}
 	return nil

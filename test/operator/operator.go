@@ -48,7 +48,7 @@ func Install(ctx context.Context, plane *controlplane.Plane, binary string) (*Op
 		return nil, fmt.Errorf("making a client for the plane: %w", err)
 	}
 	o := &Operator{Plane: plane, Client: c}
-	if err := o.apply(ctx); err != nil {
+	if err := Apply(ctx, plane.Config(), c); err != nil {
 		return nil, err
 	}
 	if binary == "" {
