@@ -239,6 +239,13 @@ func consistent(st record.State) bool {
 	return d.Status.Replicas == total
 }
 
+// count counts the live pods by the current template.
+func (s *scenario) count() record.Counts {
+	var c record.Counts
+	s.recorder.Now(func(st record.State) { c = st.Count(st.Deployment(web)) })
+	return c
+}
+
 // neverReady reports whether a pod does not get ready by itself.
 func neverReady(pod *corev1.Pod) bool {
 	image := pod.Spec.Containers[0].Image
