@@ -23,7 +23,8 @@ var shared *operator.Operator
 func TestMain(m *testing.M) {
 	// Tests wait much more than they work, so more may run together than there are processors.
 	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	flag.Parse()
 	os.Exit(run(m))

@@ -153,11 +153,22 @@ func limits(surge, unavailable string) edit {
 	}
 }
 
-// update writes the Deployment as a user does, who tries again when nobody answers admission.
-func (s *scenario) update(edits ...edit) {
+// write does what a user does, who tries again when nobody answers admission.
+func (s *scenario) write(do func() error) {
 	s.Helper()
 	again := wait.Backoff{Duration: 50 * time.Millisecond, Factor: 1.5, Jitter: 0.1, Steps: 20, Cap: time.Second}
-	s.must(retry.OnError(again, refused, func() error {
+	s.must(retry.OnError(again, refused, do))
+}
+
+// refused reports whether a write may succeed when it is tried again.
+func refused(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
+}
+
+// update writes the Deployment as a user does.
+func (s *scenario) update(edits ...edit) {
+	s.Helper()
+	s.write(func() error {
 		var d appsv1.Deployment
 		if err := s.client.Get(s.ctx, s.key(), &d); err != nil {
 			return err
@@ -170,12 +181,7 @@ func (s *scenario) update(edits ...edit) {
 			return nil
 		}
 		return s.client.Update(s.ctx, &d)
-	}))
-}
-
-// refused reports whether a write may succeed when it is tried again.
-func refused(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
+	})
 }
 
 // native makes writes of the Deployment, one after the other, each once the native controller has
@@ -372,7 +378,7 @@ func (s *scenario) rollout(shares ...string) {
 	for _, share := range shares {
 		r.Spec.Strategy.Canary.Steps = append(r.Spec.Strategy.Canary.Steps, v1beta1.CanaryStep{Replicas: new(intstr.Parse(share))})
 	}
-	s.must(s.client.Create(s.ctx, r))
+	s.write(func() error { return s.client.Create(s.ctx, r.DeepCopy()) })
 	s.until("the Rollout is Healthy", func(st record.State) bool {
 		r := st.Rollout(web)
 		return r != nil && r.Status.Phase == v1beta1.RolloutPhaseHealthy && r.Status.ObservedGeneration == r.Generation
@@ -416,14 +422,14 @@ func (s *scenario) approve() {
 // pauseRollout pauses or resumes the release.
 func (s *scenario) pauseRollout(yes bool) {
 	s.Helper()
-	s.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	s.write(func() error {
 		var r v1beta1.Rollout
 		if err := s.client.Get(s.ctx, s.key(), &r); err != nil {
 			return err
 		}
 		r.Spec.Strategy.Paused = yes
 		return s.client.Update(s.ctx, &r)
-	}))
+	})
 }
 
 // live reads the Deployment from the API server.
@@ -445,7 +451,7 @@ func (s *scenario) finish() {
 			if step = restsAt(st); int(step) == len(r.Spec.Strategy.Canary.Steps) {
 				step = 0
 			}
-			return step > 0 || r.Status.Phase == v1beta1.RolloutPhaseHealthy && whole(st)
+			return step > 0 || r.Status.Phase == v1beta1.RolloutPhaseHealthy && whole(st) && !ours(st.Deployment(web).Annotations)
 		})
 		if step == 0 {
 			return
@@ -473,7 +479,7 @@ func (s *scenario) plain(owner *appsv1.Deployment) {
 	if ours(d.Annotations) || ours(d.Labels) {
 		s.Errorf("the Deployment still has annotations %v, labels %v", d.Annotations, d.Labels)
 	}
-	want := owner.Spec.DeepCopy()
+	want := owner.Spec.DeepCopy() // as stored, with the API server's defaults
 	want.RevisionHistoryLimit = revisionHistory(owner)
 	if want.ProgressDeadlineSeconds == nil {
 		want.ProgressDeadlineSeconds = new(int32(600))
