@@ -91,10 +91,11 @@ func dropRelease(w World, d *draft) {
 	}
 }
 
-// start records what is released and goes to the first step.
+// start records what is released and goes into the first step.
 func start(w World, d *draft) {
 	d.Status.CanaryStatus = begun(w)
 	inRolling(w, d)
+	runStep(w, d)
 }
 
 func begun(w World) *v1beta1.CanaryStatus {

@@ -72,6 +72,10 @@ func runStep(w World, d *draft) {
 			c.PodTemplateHash = w.Workload.PodTemplateHash
 		}
 		goTo(w, c, row.next(w, c))
+		if c.CurrentStepState == v1beta1.CanaryStepStateCompleted {
+			finish(w, d)
+			return
+		}
 		if find(c.CurrentStepState).rests {
 			d.message("%s", describe(w, c))
 			return
