@@ -10,6 +10,8 @@ PLANE := go run -trimpath ./test/controlplane/cmd/plane
 # Where `make up` keeps its control plane.
 UP    := $(CURDIR)/.local/up
 FOCUS ?= .
+# Tests of these have a control plane to themselves, one after the other.
+ALONE := demo|e2e|mechanism
 
 ##@ Try it
 
@@ -40,12 +42,12 @@ build: ## Build the operator into bin/manager
 
 .PHONY: test
 test: programs ## Run every test, as CI does
-	@go test -race -shuffle=on -timeout 40m $(shell go list ./... | grep -v /test/e2e)
-	@go test -count=1 -timeout 40m ./test/e2e/...
+	@all=$$(go list ./...); go test -race -shuffle=on -timeout 20m $$(grep -vE '/test/($(ALONE))' <<<"$$all")
+	@all=$$(go list ./test/...); go test -count=1 -p 1 -timeout 40m $$(grep -E '/test/($(ALONE))' <<<"$$all")
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no control plane
-	@go test -race -shuffle=on ./apis/... ./pkg/... ./webhooks/... ./lua_configuration/...
+	@go test -race -shuffle=on ./apis/... ./pkg/... ./webhooks/...
 
 .PHONY: test-e2e
 test-e2e: programs ## Run the end-to-end tests; FOCUS=… picks by name
