@@ -18,7 +18,7 @@ import (
 
 var (
 	seed   = flag.Int64("seed", 0, "seed of the random objects; 0 takes a new one")
-	rounds = flag.Int("rounds", 1000, "how many random objects each law is tried on")
+	rounds = flag.Int("rounds", 300, "how many random objects each law is tried on")
 )
 
 // filler makes random objects as they come from the API server: times have no fractions, and values
