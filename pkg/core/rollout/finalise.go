@@ -91,7 +91,7 @@ func resumeWorkload(w World, why cause) ([]plan.Action, bool) {
 	if w.Release != nil && w.Release.DeletionTimestamp != nil {
 		return nil, false // gone soon; what it leaves held is given back by a new one
 	}
-	finish := v1beta1.ReleasePlan{RollingStyle: w.Rollout.Style()}
+	finish := v1beta1.ReleasePlan{RollingStyle: w.Rollout.Style(), Batches: batches(w)}
 	if w.Release != nil {
 		finish = *w.Release.Spec.ReleasePlan.DeepCopy()
 	}

@@ -21,13 +21,7 @@ func orders(w World, c *v1beta1.CanaryStatus) v1beta1.ReleasePlan {
 		BatchPartition: new(w.clamp(c.CurrentStepIndex) - 1),
 		RolloutID:      c.ObservedRolloutID,
 		RollingStyle:   w.Rollout.Style(),
-	}
-	for _, step := range w.Rollout.Spec.Strategy.Steps() {
-		batch := v1beta1.ReleaseBatch{}
-		if step.Replicas != nil {
-			batch.CanaryReplicas = *step.Replicas
-		}
-		p.Batches = append(p.Batches, batch)
+		Batches:        batches(w),
 	}
 	if canary := w.Rollout.Spec.Strategy.Canary; canary != nil {
 		p.FailureThreshold = canary.FailureThreshold
@@ -35,6 +29,18 @@ func orders(w World, c *v1beta1.CanaryStatus) v1beta1.ReleasePlan {
 		p.EnableExtraWorkloadForCanary = canary.EnableExtraWorkloadForCanary
 	}
 	return p
+}
+
+// batches are the steps as a BatchRelease has them; never nil, which the API server refuses.
+func batches(w World) []v1beta1.ReleaseBatch {
+	steps := w.Rollout.Spec.Strategy.Steps()
+	list := make([]v1beta1.ReleaseBatch, len(steps))
+	for i, step := range steps {
+		if step.Replicas != nil {
+			list[i].CanaryReplicas = *step.Replicas
+		}
+	}
+	return list
 }
 
 // toward returns the write that gives the BatchRelease its plan; none when it has it.
