@@ -47,11 +47,13 @@ func (Partition) Facts(o driver.Objects) (fact.Workload, error) {
 	return w, nil
 }
 
-// moving reports whether the native controller is at work on a window, or has left something that
-// is not settled yet. An armed Deployment that only waits for pods to get ready is not moving.
+// moving reports whether the native controller is at work on a window, has left something that is
+// not settled yet, or will be let go on by time alone: ready pods are getting available. An armed
+// Deployment that only waits for pods to get ready is not moving.
 func (v view) moving() bool {
 	settled, _ := v.settled()
-	return gateOf(v.d) == open || gateOf(v.d) == armed && !settled
+	_, ripening := v.available()
+	return gateOf(v.d) == open || gateOf(v.d) == armed && (!settled || ripening > 0)
 }
 
 // podFacts lists the live pods by name, so that labels are given out in the same order each time.

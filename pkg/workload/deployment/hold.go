@@ -98,7 +98,7 @@ func putBack(old, updated map[string]string, key string) map[string]string {
 // new template, pauses and changes nothing else.
 func keep(c driver.Change, old, updated *appsv1.Deployment) (driver.Verdict, error) {
 	verdict := driver.Verdict{Caught: changed(old, updated)}
-	if old.Spec.Strategy.Type != updated.Spec.Strategy.Type {
+	if old.Spec.Strategy.Type != updated.Spec.Strategy.Type && !mended(old, updated) {
 		verdict.Warnings = append(verdict.Warnings,
 			"spec.strategy.type can't change while a Rollout releases the Deployment; it was left as it is")
 	}
@@ -133,18 +133,29 @@ func remember(old, updated *appsv1.Deployment) error {
 			return fmt.Errorf("annotation %s is not the JSON it was written as (restore it): %w", v1beta1.OriginalDeploymentStrategyAnnotation, err)
 		}
 	}
-	if updated.Spec.Strategy.Type == old.Spec.Strategy.Type { // another type has no limits to remember
+	mends := mended(old, updated)
+	if mends || updated.Spec.Strategy.Type == old.Spec.Strategy.Type { // another type has no limits to remember
 		adopt(&original.MaxSurge, ours.MaxSurge, theirs.MaxSurge)
 		adopt(&original.MaxUnavailable, ours.MaxUnavailable, theirs.MaxUnavailable)
 	}
 	adopt(&original.MinReadySeconds, ours.MinReadySeconds, theirs.MinReadySeconds)
 	adopt(&original.ProgressDeadlineSeconds, ours.ProgressDeadlineSeconds, theirs.ProgressDeadlineSeconds)
 	adopt(&original.RevisionHistoryLimit, ours.RevisionHistoryLimit, theirs.RevisionHistoryLimit)
-	updated.Spec.Strategy = *old.Spec.Strategy.DeepCopy()
+	if !mends {
+		updated.Spec.Strategy = *old.Spec.Strategy.DeepCopy()
+	}
 	updated.Spec.MinReadySeconds = old.Spec.MinReadySeconds
 	updated.Spec.ProgressDeadlineSeconds = old.Spec.ProgressDeadlineSeconds
 	updated.Spec.RevisionHistoryLimit = old.Spec.RevisionHistoryLimit
 	return setAnnotation(updated, v1beta1.OriginalDeploymentStrategyAnnotation, original)
+}
+
+// mended reports whether the user does what a Deployment with strategy Recreate is told to be
+// released: until it was claimed, nothing of its strategy is ours.
+func mended(old, updated *appsv1.Deployment) bool {
+	return old.Spec.Strategy.Type == appsv1.RecreateDeploymentStrategyType &&
+		updated.Spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType &&
+		old.Annotations[v1beta1.DeploymentStrategyAnnotation] == ""
 }
 
 // adopt takes over a value that the user has changed.

@@ -92,7 +92,7 @@ func (Partition) Advance(o driver.Objects, t driver.Target) ([]plan.Action, erro
 	}
 	actions, next := v.next(v.counts(share.KeepingOne(t.Share, v.replicas())))
 	strategy := *v.strategy
-	strategy.Partition = widest(strategy.Partition, t.Share)
+	strategy.Partition = v.widest(strategy.Partition, t.Share)
 	edit, err := v.edit(next, strategy, nil)
 	if err != nil || edit == nil {
 		return actions, err
@@ -174,6 +174,9 @@ func (v view) leaveRest(p window.Pods) ([]plan.Action, move) {
 	}
 	return v.agesOf(v.ownMinReadySeconds), nil
 }
+
+// manyPods makes every percentage above 0 count.
+const manyPods = 1 << 24
 
 // surges reports whether a Deployment at rest still has room for surplus pods.
 func surges(d *appsv1.Deployment) bool {

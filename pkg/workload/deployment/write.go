@@ -109,12 +109,10 @@ func writeJSON(d *appsv1.Deployment, key string, value any) error {
 	return nil
 }
 
-// manyPods makes numbers of pods and percentages of them comparable.
-const manyPods = 1 << 24
-
-// widest returns the share that lets more pods through: a release never takes pods back.
-func widest(a, b intstr.IntOrString) intstr.IntOrString {
-	if share.Pods(b, manyPods) > share.Pods(a, manyPods) {
+// widest returns the share that lets more of the present pods through, a where both let the same: a
+// release never takes pods back.
+func (v view) widest(a, b intstr.IntOrString) intstr.IntOrString {
+	if share.KeepingOne(b, v.replicas()) > share.KeepingOne(a, v.replicas()) {
 		return b
 	}
 	return a
