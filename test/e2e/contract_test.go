@@ -314,7 +314,7 @@ func (s *scenario) untilReadyCanary(n int32) {
 	s.Helper()
 	s.until("the ready new pods are as many as the step asks for", func(st record.State) bool {
 		c := st.Rollout(web).Status.CanaryStatus
-		return c.CanaryReadyReplicas == n && c.CanaryReplicas == n
+		return c != nil && c.CanaryReadyReplicas == n && c.CanaryReplicas == n
 	})
 }
 

@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -201,7 +203,16 @@ func (s *scenario) update(edit func(*appsv1.Deployment)) *appsv1.Deployment {
 		}
 		return s.client.Update(s.ctx, &d)
 	}))
+	s.seen(&d)
 	return &d
+}
+
+// seen waits until the recorder knows what was stored, so that no wait ends on what was before.
+func (s *scenario) seen(o client.Object) {
+	s.Helper()
+	stored, err := strconv.ParseInt(o.GetResourceVersion(), 10, 64)
+	s.must(err)
+	s.must(s.recorder.UntilVersion(s.ctx, o, stored))
 }
 
 // within checks that something takes no longer than promised.
@@ -265,14 +276,16 @@ func (s *scenario) patchStatus(body string) {
 // edit changes the Rollout as a user does.
 func (s *scenario) edit(change func(*v1beta1.Rollout)) {
 	s.Helper()
+	var r v1beta1.Rollout
 	s.must(retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		var r v1beta1.Rollout
+		r = v1beta1.Rollout{}
 		if err := s.client.Get(s.ctx, s.key(), &r); err != nil {
 			return err
 		}
 		change(&r)
 		return s.client.Update(s.ctx, &r)
 	}))
+	s.seen(&r)
 }
 
 // deleteRollout takes the Rollout away and waits until it is gone.
@@ -393,4 +406,8 @@ func (s *scenario) story() string {
 		}
 	})
 	return b.String()
+}
+
+func contains(text string, parts ...string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 }

@@ -120,13 +120,8 @@ func Key(o client.Object) string { return fmt.Sprintf("%T/%s", o, o.GetName()) }
 // and must not keep what it is shown.
 func (r *Recorder) Until(ctx context.Context, condition func(State) bool) error {
 	for {
-		r.mu.Lock()
-		holds, err, changed := condition(State{r.now}), r.err, r.changed
-		r.mu.Unlock()
-		if holds {
-			return nil
-		}
-		if err != nil {
+		holds, changed, err := r.ask(condition)
+		if holds || err != nil {
 			return err
 		}
 		select {
@@ -135,6 +130,28 @@ func (r *Recorder) Until(ctx context.Context, condition func(State) bool) error 
 		case <-changed:
 		}
 	}
+}
+
+// ask is one look. A condition may panic, as it is a test's.
+func (r *Recorder) ask(condition func(State) bool) (holds bool, changed chan struct{}, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if condition(State{r.now}) {
+		return true, nil, nil
+	}
+	return false, r.changed, r.err
+}
+
+// UntilVersion waits until a version of an object, or a later one, has been seen.
+func (r *Recorder) UntilVersion(ctx context.Context, o client.Object, version int64) error {
+	return r.Until(ctx, func(State) bool {
+		for i := len(r.log) - 1; i >= 0; i-- {
+			if r.log[i].Version >= version && Key(r.log[i].Object) == Key(o) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // Now shows what is there.
