@@ -34,12 +34,12 @@ func welcome(ctx context.Context, o options) error {
 // test runs.
 const suggestions = `
 the operator runs, too; try a release in batches:
-  kubectl apply -f config/samples/deployment.yaml -f config/samples/rollout_v1beta1.yaml
-  kubectl rollout status deployment/web                               # 10 pods
+  kubectl apply -f config/samples/deployment.yaml                     # 10 pods
+  kubectl apply -f config/samples/rollout_v1beta1.yaml                # batches of 20%, 50%, 100%
   kubectl set image deployment/web web=example.com/web:v2             # caught and held: 2 new pods
   kubectl get rollout,replicaset                                      # where it stands
   kubectl patch rollout web --subresource=status --type=merge -p '{"status":{"canaryStatus":{"currentStepState":"StepReady"}}}'
-  kubectl set image deployment/web web=example.com/web:v1             # rolls back; or approve once more
+  kubectl set image deployment/web web=example.com/web:v1             # rolls back; or approve again
   kubectl delete rollout web                                          # a plain Deployment again
 
 pods do not run here: the tag of their image says how they behave (failed, slow, crash in it; any other is ready at once)
