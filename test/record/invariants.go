@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -143,15 +144,15 @@ func (r replay) availability(d *appsv1.Deployment, e Entry, before client.Object
 	if c.NewReady+c.OldReady >= int(replicas(d)) {
 		r.there[d.Name] = true
 	}
-	if _, isPod := podEvent(e); isPod && r.there[d.Name] && c.NewReady+c.OldReady < least {
+	if ofPod(e) && r.there[d.Name] && c.NewReady+c.OldReady < least {
 		return []string{fmt.Sprintf("invariant 4: Deployment %s has %d ready pods, fewer than %d", d.Name, c.NewReady+c.OldReady, least)}
 	}
 	return nil
 }
 
-func podEvent(e Entry) (client.Object, bool) {
-	kind := fmt.Sprintf("%T", e.Object)
-	return e.Object, kind == "*v1.Pod"
+func ofPod(e Entry) bool {
+	_, is := e.Object.(*corev1.Pod)
+	return is
 }
 
 func replicas(d *appsv1.Deployment) int32 {
@@ -296,7 +297,7 @@ func seenWithin(e Entry, from, to time.Time) bool {
 func podChanges(log []Entry, from, to time.Time) int {
 	n := 0
 	for _, e := range log {
-		if _, isPod := podEvent(e); isPod && seenWithin(e, from, to) {
+		if ofPod(e) && seenWithin(e, from, to) {
 			n++
 		}
 	}

@@ -6,6 +6,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -145,8 +146,8 @@ func (r *Recorder) ask(condition func(State) bool) (holds bool, changed chan str
 // UntilVersion waits until a version of an object, or a later one, has been seen.
 func (r *Recorder) UntilVersion(ctx context.Context, o client.Object, version int64) error {
 	return r.Until(ctx, func(State) bool {
-		for i := len(r.log) - 1; i >= 0; i-- {
-			if r.log[i].Version >= version && Key(r.log[i].Object) == Key(o) {
+		for _, e := range slices.Backward(r.log) {
+			if e.Version >= version && Key(e.Object) == Key(o) {
 				return true
 			}
 		}

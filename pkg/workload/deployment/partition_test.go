@@ -120,7 +120,7 @@ func (s *scene) objects() driver.Objects {
 }
 
 func (s *scene) view() view {
-	v, _ := look(s.objects()) //nolint:errcheck // what the tests write can be read
+	v, _ := look(s.objects())
 	return v
 }
 
