@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -65,7 +66,8 @@ func established(on *rest.Config) error {
 		crd.Spec.Versions = []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1alpha1", Served: true}}
 		crds = append(crds, crd)
 	}
-	if err := envtest.WaitForCRDs(on, crds, envtest.CRDInstallOptions{}); err != nil {
+	wait := envtest.CRDInstallOptions{MaxTime: time.Minute, PollInterval: 50 * time.Millisecond} // by default it looks once
+	if err := envtest.WaitForCRDs(on, crds, wait); err != nil {
 		return fmt.Errorf("waiting for the CRDs to be served: %w", err)
 	}
 	return nil
