@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -51,7 +52,7 @@ func perform(ctx context.Context, out *printer, binary string) error {
 	err = s.play(ctx, binary)
 	if err != nil && ctx.Err() == nil {
 		plane.Keep()
-		err = fmt.Errorf("%w\n(logs: %s)", err, plane.Dir())
+		err = fmt.Errorf("%w\n(logs: %s)", err, filepath.Dir(plane.AuditLog()))
 	}
 	if err := errors.Join(err, plane.Stop()); err != nil {
 		return err
