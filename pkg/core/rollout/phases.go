@@ -115,6 +115,7 @@ func begin(w World, d *draft) {
 	d.Status.Phase = v1beta1.RolloutPhaseProgressing
 	condition.Remove(&d.Status, v1beta1.RolloutConditionSucceeded)
 	initializing(w, d, "Rollout is in Progressing")
+	first(starting, w, d)
 }
 
 func initializing(w World, d *draft, message string) {
