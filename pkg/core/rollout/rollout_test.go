@@ -91,6 +91,10 @@ func TestAPauseEnds(t *testing.T) {
 			assert.Empty(t, p.Actions, "a move carries no writes")
 		})
 	}
+	again := pausedAt(1, "20%", "50%")
+	again.Rollout.Status.CurrentStepState = v1beta1.CanaryStepStateUpgrade
+	again.Rollout.Status.CanaryStatus.CurrentStepState = v1beta1.CanaryStepStateReady
+	assert.NotEqual(t, int32(2), placeOf(Decide(again)).index, "an approval said twice does not approve the step that the first one began")
 	assert.Equal(t, place{2, v1beta1.CanaryStepStateCompleted}, placeOf(Decide(pausedAt(2, "20%", "100%"))), "the last step for all pods has nothing to decide")
 	assert.Equal(t, place{2, v1beta1.CanaryStepStatePaused}, placeOf(Decide(pausedAt(2, "20%", "10"))), "a number is not 100%")
 }

@@ -34,6 +34,7 @@ type draft struct {
 
 // Decide returns what to write next.
 func Decide(w World) plan.Plan[v1beta1.RolloutStatus] {
+	w.Rollout = heard(w.Rollout)
 	d := &draft{}
 	d.Status = *w.Rollout.Status.DeepCopy()
 	if d.Actions = housekeeping(w); len(d.Actions) > 0 {
@@ -49,6 +50,23 @@ func Decide(w World) plan.Plan[v1beta1.RolloutStatus] {
 	mirror(&d.Status)
 	holdBackCounters(w, d)
 	return d.Plan
+}
+
+// heard takes back an approval of a step that did not rest yet. Clients repeat an approval until they
+// see its effect; the second one must not approve the step that the first one has begun. The top of
+// the status repeats the state that the operator itself stored last.
+func heard(r *v1beta1.Rollout) *v1beta1.Rollout {
+	c := sub(&r.Status)
+	if c == nil || c.CurrentStepState != v1beta1.CanaryStepStateReady {
+		return r
+	}
+	switch stored := r.Status.CurrentStepState; stored {
+	case v1beta1.CanaryStepStateInit, v1beta1.CanaryStepStateUpgrade, v1beta1.CanaryStepStateTrafficRouting,
+		v1beta1.CanaryStepStateMetricsAnalysis, v1beta1.CanaryStepStateCompleted:
+		r = r.DeepCopy()
+		sub(&r.Status).CurrentStepState = stored
+	}
+	return r
 }
 
 // message sets what the user reads in `kubectl get`.
