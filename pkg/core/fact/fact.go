@@ -43,8 +43,8 @@ type Workload struct {
 	RolledBack bool
 	// Held says that something of the release is still on the workload and wants to be given back.
 	Held bool
-	// Frozen says that a newer change was caught since the workload was claimed: nothing moves until
-	// it is claimed again.
+	// Frozen says that a newer change was caught since the workload was claimed, or that it is held
+	// in the way of another operator: nothing moves until it is claimed again.
 	Frozen bool
 	// Owner is the BatchRelease that has claimed the workload, if any.
 	Owner *metav1.OwnerReference

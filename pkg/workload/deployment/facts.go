@@ -33,7 +33,7 @@ func (Partition) Facts(o driver.Objects) (fact.Workload, error) {
 		InProgress:      caught,
 		RolledBack:      caught && stable != "" && stable == templateHash(v.latest),
 		Held:            v.traces(),
-		Frozen:          v.strategy != nil && v.strategy.Paused,
+		Frozen:          v.strategy != nil && v.strategy.Paused || v.peersState(),
 		Owner:           v.owner,
 		RolloutID:       cmp.Or(v.d.Labels[v1beta1.RolloutIDLabel], v.d.Annotations[v1beta1.RolloutIDLabel]),
 		Pods:            v.podFacts(),

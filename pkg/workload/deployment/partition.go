@@ -61,10 +61,6 @@ func (v view) claim(owner metav1.OwnerReference) ([]plan.Action, error) {
 	}
 	if v.original == nil {
 		v.original = originals(v.d)
-		if v.peersState() {
-			u := v.userRollingUpdateOfStrategy()
-			v.original.MaxSurge, v.original.MaxUnavailable = u.MaxSurge, u.MaxUnavailable
-		}
 	}
 	strategy.RollingUpdate = new(v.userRollingUpdate())
 	rest := hold

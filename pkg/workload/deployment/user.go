@@ -1,6 +1,8 @@
 package deployment
 
 import (
+	"encoding/json"
+
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -52,7 +54,7 @@ func (v view) userMinReadySeconds() int32 {
 
 // originals records what the user wrote to the fields that a release borrows.
 func originals(d *appsv1.Deployment) *v1beta1.OriginalDeploymentStrategy {
-	u := appsv1.RollingUpdateDeployment{}
+	u := keptByThePeer(d)
 	if d.Spec.Strategy.RollingUpdate != nil {
 		u = *d.Spec.Strategy.RollingUpdate
 	}
@@ -65,6 +67,17 @@ func originals(d *appsv1.Deployment) *v1beta1.OriginalDeploymentStrategy {
 		RevisionHistoryLimit:    d.Spec.RevisionHistoryLimit,
 	}
 	return written.DeepCopy()
+}
+
+// keptByThePeer returns the limits that the peer operator took out of the Deployment when it put
+// Recreate in, none where it did not.
+func keptByThePeer(d *appsv1.Deployment) appsv1.RollingUpdateDeployment {
+	var strategy v1beta1.DeploymentStrategy
+	text := d.Annotations[v1beta1.DeploymentStrategyAnnotation]
+	if text == "" || json.Unmarshal([]byte(text), &strategy) != nil || strategy.RollingUpdate == nil {
+		return appsv1.RollingUpdateDeployment{} // what can't be read is reported by whoever looks
+	}
+	return *strategy.RollingUpdate
 }
 
 // giveBack writes what the user wrote to the fields that a release borrows, the pause apart.
