@@ -263,14 +263,17 @@ var approval = client.RawPatch(types.MergePatchType, []byte(`{"status":{"canaryS
 // approve lets the release go on.
 func (s *scenario) approve() {
 	s.Helper()
-	s.must(s.client.Status().Patch(s.ctx, &v1beta1.Rollout{ObjectMeta: metav1.ObjectMeta{Name: web, Namespace: s.ns}}, approval))
+	r := &v1beta1.Rollout{ObjectMeta: metav1.ObjectMeta{Name: web, Namespace: s.ns}}
+	s.must(s.client.Status().Patch(s.ctx, r, approval))
+	s.seen(r)
 }
 
 // patchStatus sends a merge patch to the status of the Rollout.
 func (s *scenario) patchStatus(body string) {
 	s.Helper()
-	s.must(s.client.Status().Patch(s.ctx, &v1beta1.Rollout{ObjectMeta: metav1.ObjectMeta{Name: web, Namespace: s.ns}},
-		client.RawPatch(types.MergePatchType, []byte(body))))
+	r := &v1beta1.Rollout{ObjectMeta: metav1.ObjectMeta{Name: web, Namespace: s.ns}}
+	s.must(s.client.Status().Patch(s.ctx, r, client.RawPatch(types.MergePatchType, []byte(body))))
+	s.seen(r)
 }
 
 // edit changes the Rollout as a user does.

@@ -250,6 +250,7 @@ func TooMany(writes []Write, log []Entry) []string {
 	for _, w := range writes {
 		byObject[w.Object] = append(byObject[w.Object], w.At)
 	}
+	wished, pods := wishes(log), podChanges(log)
 	var violations []string
 	for object, times := range byObject {
 		slices.SortFunc(times, time.Time.Compare)
@@ -257,9 +258,9 @@ func TooMany(writes []Write, log []Entry) []string {
 			for times[last].Sub(times[first]) > time.Second {
 				first++
 			}
-			n := last - first + 1
-			if n > mostWrites && n > mostWrites*max(1, wishes(log, times[first], times[last]))+writesPerPod*podChanges(log, times[first], times[last]) {
-				violations = append(violations, fmt.Sprintf("invariant 7: %s was written %d times within a second before %s", object, n, times[last].Format(time.StampMilli)))
+			n, from, to := last-first+1, times[first], times[last]
+			if n > mostWrites && n > mostWrites*max(1, within(wished, from, to))+writesPerPod*within(pods, from, to) {
+				violations = append(violations, fmt.Sprintf("invariant 7: %s was written %d times within a second before %s", object, n, to.Format(time.StampMilli)))
 				break
 			}
 		}
@@ -267,9 +268,8 @@ func TooMany(writes []Write, log []Entry) []string {
 	return violations
 }
 
-// wishes counts what only users do: a Rollout that is made, edited or deleted, another template.
-func wishes(log []Entry, from, to time.Time) int {
-	n := 0
+// wishes are what only users do: a Rollout that is made, edited or deleted, another template.
+func wishes(log []Entry) (at []time.Time) {
 	generations, templates := map[string]int64{}, map[string]string{}
 	for _, e := range log {
 		wish := false
@@ -282,22 +282,27 @@ func wishes(log []Entry, from, to time.Time) int {
 			wish = templates[o.Name] != hash
 			templates[o.Name] = hash
 		}
-		if wish && seenWithin(e, from, to) {
-			n++
+		if wish {
+			at = append(at, e.Seen)
 		}
 	}
-	return n
+	return at
 }
 
-// seenWithin gives an event a second to have caused what was written.
-func seenWithin(e Entry, from, to time.Time) bool {
-	return !e.Seen.Before(from.Add(-time.Second)) && !e.Seen.After(to)
-}
-
-func podChanges(log []Entry, from, to time.Time) int {
-	n := 0
+func podChanges(log []Entry) (at []time.Time) {
 	for _, e := range log {
-		if ofPod(e) && seenWithin(e, from, to) {
+		if ofPod(e) {
+			at = append(at, e.Seen)
+		}
+	}
+	return at
+}
+
+// within counts the events that may have caused what was written, which takes up to a second.
+func within(at []time.Time, from, to time.Time) int {
+	n := 0
+	for _, t := range at {
+		if !t.Before(from.Add(-time.Second)) && !t.After(to) {
 			n++
 		}
 	}
