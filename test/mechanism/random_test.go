@@ -223,6 +223,8 @@ func (r *random) resting() (step int32) {
 
 func (r *random) scaled(n int32) {
 	r.Logf("scale to %d", n)
+	// Pods that one scale event takes may still be counted when the next one wants them.
+	r.rules.AnyAvailability = r.rules.AnyAvailability || r.rules.AnySize || n == 0
 	r.rules.AnySize = true
 	r.change(scale(n))
 }
