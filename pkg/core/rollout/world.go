@@ -65,6 +65,7 @@ func heard(r *v1beta1.Rollout) *v1beta1.Rollout {
 		v1beta1.CanaryStepStateMetricsAnalysis, v1beta1.CanaryStepStateCompleted:
 		r = r.DeepCopy()
 		sub(&r.Status).CurrentStepState = stored
+	default: // it rested, or nobody knows
 	}
 	return r
 }
