@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kruise-rollout/kruise-rollout/apis/rollouts/v1beta1"
+	"github.com/kruise-rollout/kruise-rollout/pkg/core/condition"
 	"github.com/kruise-rollout/kruise-rollout/pkg/core/revision"
 	"github.com/kruise-rollout/kruise-rollout/pkg/core/share"
 	"github.com/kruise-rollout/kruise-rollout/pkg/core/window"
@@ -229,9 +231,9 @@ func backwards(before, now v1beta1.CanaryStepState) bool {
 	return to >= 0 && from > to && now != v1beta1.CanaryStepStateInit && now != v1beta1.CanaryStepStateTrafficRouting && now != v1beta1.CanaryStepStateUpgrade
 }
 
-// mostWrites is how often the operator may write one object in any second, and how many more
-// writes each pod that came, got ready or went in that second accounts for: a window that lets pods
-// through is opened and shut. Several wishes of the user within a second are answered one by one.
+// mostWrites is how often the operator may write one object in any second. Beyond that, each state
+// that a Rollout or BatchRelease had never been in accounts for a write, and each pod that came, got
+// ready or went for some more: a window that lets pods through is opened and shut.
 const (
 	mostWrites   = 5
 	writesPerPod = 2
@@ -243,23 +245,23 @@ type Write struct {
 	Object string
 }
 
-// TooMany is invariant 7: no object is written more than 5 times in any second, or for each of the
-// user's wishes in it, changes of its pods apart.
+// TooMany is invariant 7: no object is written more than 5 times in any second, unless it gets on.
 func TooMany(writes []Write, log []Entry) []string {
 	byObject := map[string][]time.Time{}
 	for _, w := range writes {
 		byObject[w.Object] = append(byObject[w.Object], w.At)
 	}
-	wished, pods := wishes(log), podChanges(log)
+	states, pods := newStates(log), podChanges(log)
 	var violations []string
 	for object, times := range byObject {
 		slices.SortFunc(times, time.Time.Compare)
+		name, _, _ := strings.Cut(object, " ")
 		for first, last := 0, 0; last < len(times); last++ {
 			for times[last].Sub(times[first]) > time.Second {
 				first++
 			}
 			n, from, to := last-first+1, times[first], times[last]
-			if n > mostWrites && n > mostWrites*max(1, within(wished, from, to))+writesPerPod*within(pods, from, to) {
+			if n > mostWrites && n > mostWrites+within(states[name], from, to)+writesPerPod*within(pods, from, to) {
 				violations = append(violations, fmt.Sprintf("invariant 7: %s was written %d times within a second before %s", object, n, to.Format(time.StampMilli)))
 				break
 			}
@@ -268,25 +270,38 @@ func TooMany(writes []Write, log []Entry) []string {
 	return violations
 }
 
-// wishes are what only users do: a Rollout that is made, edited or deleted, another template.
-func wishes(log []Entry) (at []time.Time) {
-	generations, templates := map[string]int64{}, map[string]string{}
+// newStates are the moments at which a Rollout or BatchRelease, named as in writes, got into a state
+// that it had never been in. A loop comes back to its states.
+func newStates(log []Entry) map[string][]time.Time {
+	at := map[string][]time.Time{}
+	known := map[string]bool{}
 	for _, e := range log {
-		wish := false
-		switch o := e.Object.(type) {
-		case *v1beta1.Rollout:
-			wish = generations[o.Name] != o.Generation
-			generations[o.Name] = o.Generation
-		case *appsv1.Deployment:
-			hash := revision.Hash(&o.Spec.Template, nil)
-			wish = templates[o.Name] != hash
-			templates[o.Name] = hash
-		}
-		if wish {
-			at = append(at, e.Seen)
+		name, state := stateOf(e.Object)
+		if state != "" && !known[name+state] {
+			known[name+state] = true
+			at[name] = append(at[name], e.Seen)
 		}
 	}
 	return at
+}
+
+// stateOf is what an object was written for, counters and times apart.
+func stateOf(o client.Object) (name, state string) {
+	common := []any{o.GetUID(), o.GetDeletionTimestamp() != nil, o.GetFinalizers()}
+	switch o := o.(type) {
+	case *v1beta1.Rollout:
+		name = "rollouts/" + o.Name
+		common = append(common, o.Status.ObservedGeneration, o.Status.Phase, o.Status.Message, condition.Reason(o.Status, v1beta1.RolloutConditionProgressing))
+		if c := o.Status.CanaryStatus; c != nil {
+			common = append(common, c.CurrentStepIndex, c.CurrentStepState, c.NextStepIndex, c.FinalisingStep, c.CanaryRevision)
+		}
+	case *v1beta1.BatchRelease:
+		name = "batchreleases/" + o.Name
+		common = append(common, o.Generation, o.Status.ObservedGeneration, o.Status.Phase, o.Status.CanaryStatus.CurrentBatch, o.Status.CanaryStatus.CurrentBatchState)
+	default:
+		return "", ""
+	}
+	return name, fmt.Sprint(common...)
 }
 
 func podChanges(log []Entry) (at []time.Time) {
