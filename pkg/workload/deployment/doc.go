@@ -12,8 +12,8 @@
 //	loose  not paused, the user's minReadySeconds: not ours, or resumed by somebody
 //
 // A batch goes held, armed, open, armed, open, …, held. The Deployment is open only for the moment
-// in which the native controller acts, so whenever the operator dies it leaves a paused Deployment
-// that changes no pod by itself.
+// in which the native controller acts, so an operator that dies leaves a paused Deployment that
+// changes no pod by itself or, in that moment, a window for a known number of pods.
 //
 // The package is pure and knows neither the state machines nor any client.
 package deployment
