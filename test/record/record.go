@@ -16,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	watchtools "k8s.io/client-go/tools/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kruise-rollout/kruise-rollout/apis/rollouts/v1beta1"
@@ -53,13 +55,16 @@ func Start(ctx context.Context, c client.WithWatch, namespace string) (*Recorder
 	return r, nil
 }
 
-// follow lists one kind and goes on from there.
+// follow lists one kind and goes on from there. The API server ends a watch whose client is too slow
+// for it, as on a busy machine; it is taken up again at the last version that was seen.
 func (r *Recorder) follow(ctx context.Context, c client.WithWatch, list client.ObjectList, namespace string) error {
 	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return fmt.Errorf("listing %T: %w", list, err)
 	}
-	from := &client.ListOptions{Namespace: namespace, Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion(), AllowWatchBookmarks: true}}
-	w, err := c.Watch(ctx, list, from)
+	source := cache.ListWatch{WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+		return c.Watch(ctx, list, &client.ListOptions{Namespace: namespace, Raw: &options})
+	}}
+	w, err := watchtools.NewRetryWatcherWithContext(ctx, list.GetResourceVersion(), &source)
 	if err != nil {
 		return fmt.Errorf("watching %T: %w", list, err)
 	}
