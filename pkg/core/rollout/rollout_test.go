@@ -99,6 +99,34 @@ func TestAPauseEnds(t *testing.T) {
 	assert.Equal(t, place{2, v1beta1.CanaryStepStatePaused}, placeOf(Decide(pausedAt(2, "20%", "10"))), "a number is not 100%")
 }
 
+func TestOnlyAnApprovalMovesAStepThatRests(t *testing.T) {
+	t.Parallel()
+	at := func(index int32, state v1beta1.CanaryStepState) func(*v1beta1.CanaryStatus) {
+		return func(c *v1beta1.CanaryStatus) { c.CurrentStepIndex, c.CurrentStepState = index, state }
+	}
+	rests := place{1, v1beta1.CanaryStepStatePaused}
+	cases := map[string]struct {
+		write func(*v1beta1.CanaryStatus)
+		want  place
+	}{
+		"an approval":              {at(1, v1beta1.CanaryStepStateReady), place{2, v1beta1.CanaryStepStateUpgrade}},
+		"an index from afar":       {at(77, v1beta1.CanaryStepStatePaused), rests},
+		"a negative index":         {at(-3, v1beta1.CanaryStepStatePaused), rests},
+		"a later step, approved":   {at(2, v1beta1.CanaryStepStateReady), rests},
+		"the end":                  {at(1, v1beta1.CanaryStepStateCompleted), rests},
+		"a state that there isn't": {at(1, "x"), rests},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := pausedAt(1, "20%", "50%", "100%")
+			mirror(&w.Rollout.Status)
+			c.write(w.Rollout.Status.CanaryStatus)
+			assert.Equal(t, c.want, placeOf(Decide(w)))
+		})
+	}
+}
+
 func TestAnEditedPlanFindsItsPlace(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -52,21 +52,23 @@ func Decide(w World) plan.Plan[v1beta1.RolloutStatus] {
 	return d.Plan
 }
 
-// heard takes back an approval of a step that did not rest yet. Clients repeat an approval until they
-// see its effect; the second one must not approve the step that the first one has begun. The top of
-// the status repeats the state that the operator itself stored last.
+// heard hears an approval where a step rests and puts back everything else that was written over the
+// place of the release: a second approval must not approve the step that the first one has begun, nor
+// a slip of the pen release what nobody approved. The top of the status repeats the place that the
+// operator itself stored last; where it is empty, as an older version left it, the place is taken as
+// it stands.
 func heard(r *v1beta1.Rollout) *v1beta1.Rollout {
-	c := sub(&r.Status)
-	if c == nil || c.CurrentStepState != v1beta1.CanaryStepStateReady {
+	c, stored := sub(&r.Status), place{r.Status.CurrentStepIndex, r.Status.CurrentStepState}
+	if c == nil || stored.state == "" {
 		return r
 	}
-	switch stored := r.Status.CurrentStepState; stored {
-	case v1beta1.CanaryStepStateInit, v1beta1.CanaryStepStateUpgrade, v1beta1.CanaryStepStateTrafficRouting,
-		v1beta1.CanaryStepStateMetricsAnalysis, v1beta1.CanaryStepStateCompleted:
-		r = r.DeepCopy()
-		sub(&r.Status).CurrentStepState = stored
-	default: // it rested, or nobody knows
+	now := place{c.CurrentStepIndex, c.CurrentStepState}
+	approval := place{stored.index, v1beta1.CanaryStepStateReady}
+	if now == stored || now == approval && stored.state == v1beta1.CanaryStepStatePaused {
+		return r
 	}
+	r = r.DeepCopy()
+	sub(&r.Status).CurrentStepIndex, sub(&r.Status).CurrentStepState = stored.index, stored.state
 	return r
 }
 
